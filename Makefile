@@ -1,0 +1,40 @@
+# A thin front for CMake: make, make demo, make test, make asan, make tsan, make format,
+# make tidy, make install. Everything is built under build/PRESET.
+PRESET ?= release
+JOBS ?= $(shell nproc)
+PREFIX ?= /usr/local
+
+.PHONY: all dependencies configure demo test asan tsan debug format format-check tidy install clean
+
+all: configure
+	cmake --build --preset $(PRESET) --parallel $(JOBS)
+
+dependencies:
+	@scripts/install-dependencies.sh --check || scripts/install-dependencies.sh
+
+configure: dependencies
+	@test -f build/$(PRESET)/build.ninja || cmake --preset $(PRESET)
+
+demo: all
+	scripts/demo.sh build/$(PRESET)/bin
+
+test: all
+	ctest --preset $(PRESET) --parallel $(JOBS)
+
+asan tsan debug:
+	$(MAKE) test PRESET=$@
+
+format:
+	@scripts/format.sh
+
+format-check:
+	@scripts/format.sh --check
+
+tidy: all
+	@scripts/tidy.sh build/$(PRESET)
+
+install: all
+	cmake --install build/$(PRESET) --prefix $(PREFIX)
+
+clean:
+	rm -rf build

@@ -1,0 +1,34 @@
+#!/bin/sh
+# Installs what attntools needs from Debian's own archive.
+#   scripts/install-dependencies.sh              install what is missing (as root)
+#   scripts/install-dependencies.sh --check      exit 0 if nothing is missing
+#   scripts/install-dependencies.sh --apt-line   print the line that installs everything
+#   scripts/install-dependencies.sh --tidy       also what make format, tidy and tsan need
+set -eu
+
+packages="g++ cmake ninja-build libboost-program-options-dev libopenblas-dev libfmt-dev
+  libgtest-dev libgmock-dev libhdf5-dev libaec-dev libhwy-dev nlohmann-json3-dev libxxhash-dev zlib1g-dev"
+tidy_packages="clang-14 clang-format-14 clang-tidy-14 libomp-14-dev libclang-rt-14-dev"
+
+missing() {
+  for package in "$@"; do
+    dpkg-query -W -f='${db:Status-Status}\n' "$package" 2>/dev/null | grep -q '^installed$' ||
+      printf '%s ' "$package"
+  done
+}
+
+case "${1:-}" in
+  --apt-line) echo "apt-get install" $packages; exit 0 ;;
+  --check) [ -z "$(missing $packages)" ]; exit ;;
+  --tidy) packages="$packages $tidy_packages" ;;
+  "") ;;
+  *) sed -n '2,6s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+esac
+
+wanted=$(missing $packages)
+if [ -z "$wanted" ]; then exit 0; fi
+echo "installing: $wanted" >&2
+as_root=
+if [ "$(id -u)" -ne 0 ]; then as_root=sudo; fi
+$as_root apt-get update -qq
+DEBIAN_FRONTEND=noninteractive $as_root apt-get install -y --no-install-recommends $wanted
