@@ -1,0 +1,23 @@
+#pragma once
+
+#include <string>
+
+#include "core/matrix.h"
+
+namespace attn {
+
+enum class Transpose { kNo, kYes };
+
+/// c = alpha * op(a) * op(b) + beta * c; op transposes where asked. With beta 0, c is not read.
+/// op(a) is (m, k), op(b) (k, n), c (m, n). One thread; T is float or double.
+/// Throws ShapeError where the shapes disagree or an extent does not fit BLAS's int.
+/// The bits of a row of the result depend on the rows it was computed with.
+template <class T>
+void gemm(Transpose transpose_a, Transpose transpose_b, std::type_identity_t<T> alpha, In<T> a,
+          In<T> b, std::type_identity_t<T> beta, Matrix<T> c);
+
+/// The kernels BLAS runs, for --version: "OpenBLAS 0.3.21 SkylakeX". Chooses them first, as the
+/// first product does: see blas_setup in gemm.cpp.
+std::string blas_description();
+
+}  // namespace attn

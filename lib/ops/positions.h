@@ -1,0 +1,46 @@
+#pragma once
+
+#include <vector>
+
+#include "core/matrix.h"
+
+namespace attn {
+
+/// Sinusoidal table: entry (p, 2i) is sin(p / base^(2i/dim)) and (p, 2i+1) the matching cosine
+/// (Vaswani et al. 2017, arXiv:1706.03762, section 3.5), p = first + row. An odd dim ends with a
+/// sine. Phases are computed in double. table (length, dim).
+template <class T>
+void sinusoidal_positions(double base, Index first, Matrix<T> table);
+
+/// Which features a rotation pairs: (2i, 2i+1), as the paper; or (i, i + head_dim/2), as GPT-NeoX.
+enum class RopePairs { kInterleaved, kHalves };
+
+/// Angles a position turns: cos and sin of p * base^(-2i/head_dim) for rows p = first ..., columns
+/// i < head_dim / 2, computed in double (Su et al. 2021, arXiv:2104.09864, eq. 15).
+template <class T>
+struct RopeTable {
+  Index first = 0;
+  Index half = 0;           // pairs of a head
+  std::vector<T> cos, sin;  // (positions, half)
+
+  /// Throws ShapeError for an odd head_dim.
+  RopeTable(Index head_dim, double base, Index first_position, Index positions);
+  RopeTable() = default;
+};
+
+/// Turns each pair (a, b) of each head of x (rows, heads * head_dim), in place, to
+/// (a cos - b sin, a sin + b cos); row r stands at position pos0 + r, which the table must hold.
+template <class T>
+void rope_rotate(const RopeTable<T>& table, RopePairs pairs, Index head_dim, Index pos0,
+                 Matrix<T> x);
+
+/// The inverse turn: what backward does to a gradient.
+template <class T>
+void rope_rotate_back(const RopeTable<T>& table, RopePairs pairs, Index head_dim, Index pos0,
+                      Matrix<T> x);
+
+/// ALiBi slopes (Press et al. 2022, arXiv:2108.12409): 2^(-8(h+1)/heads) for a power of two;
+/// otherwise those of the next smaller power P, then every second slope of 2P from the first on.
+std::vector<double> alibi_slopes(Index heads);
+
+}  // namespace attn
