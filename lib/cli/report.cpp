@@ -1,0 +1,33 @@
+#include "cli/report.h"
+
+#include <cerrno>
+#include <cstring>
+#include <system_error>
+
+#include "core/error.h"
+
+namespace attn::cli {
+namespace {
+
+[[noreturn]] void throw_failed(std::FILE* stream, int why) {
+  throw DataError(fmt::format("cannot write to {}: {}", stream == stdout ? "stdout" : "stderr",
+                              std::generic_category().message(why)));
+}
+
+}  // namespace
+
+void Report::write(std::string_view text) {
+  if (stream_ == nullptr || text.empty()) return;
+  errno = 0;
+  if (std::fwrite(text.data(), 1, text.size(), stream_) != text.size()) {
+    throw_failed(stream_, errno);
+  }
+}
+
+void Report::flush() {
+  if (stream_ == nullptr) return;
+  errno = 0;
+  if (std::fflush(stream_) != 0 || std::ferror(stream_) != 0) throw_failed(stream_, errno);
+}
+
+}  // namespace attn::cli

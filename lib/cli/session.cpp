@@ -1,0 +1,42 @@
+#include "cli/session.h"
+
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <cstdio>
+
+namespace attn::cli {
+namespace {
+
+// With `-o -` the HDF5 is the answer and has stdout for itself.
+std::FILE* report_stream(const OptionTable& table) {
+  const Option* output = table.find("output");
+  const bool taken =
+      output != nullptr && !output->given().empty() && output->given().front() == "-";
+  if (!taken) return stdout;
+  return table.manner.quiet ? nullptr : stderr;
+}
+
+}  // namespace
+
+Session::Session(const Program& program, const OptionTable& table)
+    : program_(program),
+      table_(table),
+      report_(report_stream(table)),
+      terminal_(detect_terminal(report_stream(table) == stdout ? STDOUT_FILENO : STDERR_FILENO,
+                                table.manner.color)),
+      log_terminal_(detect_terminal(STDERR_FILENO, table.manner.color)) {}
+
+void Session::note(std::string_view words) const {
+  if (!table_.manner.quiet) fmt::print(stderr, "{}: {}\n", program_.name, words);
+}
+
+void Session::warn(std::string_view words) const {
+  if (!table_.manner.quiet) fmt::print(stderr, "{}: warning: {}\n", program_.name, words);
+}
+
+std::string_view tool_version() {
+  return ATTNTOOLS_VERSION;
+}
+
+}  // namespace attn::cli

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "cli/manner.h"
+#include "cli/option_table.h"
+#include "cli/program.h"
+#include "cli/report.h"
+#include "cli/terminal.h"
+
+namespace attn::cli {
+
+/// What a program's `run` may ask the shell's side for.
+class Session {
+ public:
+  Session(const Program& program, const OptionTable& table);
+
+  /// Where the answer goes.
+  Report& report() { return report_; }
+  /// For pictures in the report.
+  const Terminal& terminal() const { return terminal_; }
+  /// For progress on stderr.
+  const Terminal& log_terminal() const { return log_terminal_; }
+  const Manner& manner() const { return table_.manner; }
+
+  /// Was this option typed?
+  bool given(std::string_view option) const { return table_.given(option); }
+  /// The line this run adds to the history of what it writes.
+  std::string history() const { return table_.history_line(program_.name); }
+  const std::string& program_name() const { return program_.name; }
+
+  /// A line on stderr, unless -q: what is being done.
+  void note(std::string_view words) const;
+  /// A line on stderr, unless -q: what the user should know before believing the result.
+  void warn(std::string_view words) const;
+
+ private:
+  const Program& program_;
+  const OptionTable& table_;
+  Report report_;
+  Terminal terminal_;
+  Terminal log_terminal_;
+};
+
+/// The version that files and --version name.
+std::string_view tool_version();
+
+}  // namespace attn::cli

@@ -1,0 +1,103 @@
+#include "cli/tool.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <new>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include "cli/command_line.h"
+#include "cli/help.h"
+#include "cli/signals.h"
+#include "core/error.h"
+
+namespace attn::cli {
+namespace {
+
+void print_error(const Program& program, const std::string& what,
+                 const std::vector<std::string>& hints = {}) {
+  constexpr std::size_t kMostHints = 2;
+  std::string text = fmt::format("{}: {}\n", program.name, what);
+  for (std::size_t i = 0; i < std::min(hints.size(), kMostHints); ++i) {
+    text += fmt::format("  {}\n", hints[i]);
+  }
+  std::fwrite(text.data(), 1, text.size(), stderr);
+}
+
+void declare_manner(OptionTable& table, bool& help, bool& version) {
+  table.group("Common options");
+  table.flag("quiet", table.manner.quiet, "say nothing on stderr but errors")
+      .letter('q')
+      .not_data();
+  table.flag("verbose", table.manner.verbose, "say more on stderr").not_data();
+  table.flag("help", help, "print this help").letter('h').not_data();
+  table.flag("version", version, "print the version and what it was built with")
+      .letter('V')
+      .not_data();
+}
+
+int parse_and_run(const Program& program, OptionTable& table, const std::vector<std::string>& words,
+                  const std::function<int(Session&)>& run) {
+  bool help = false;
+  bool version = false;
+  declare_manner(table, help, version);
+  Report out(stdout);
+  CommandLine command_line(table);
+  if (command_line.asks_for(words, "help")) {
+    out.write(help_text(program, table));
+    out.flush();
+    return kDone;
+  }
+  if (command_line.asks_for(words, "version")) {
+    out.write(version_text(program));
+    out.flush();
+    return kDone;
+  }
+  if (words.empty() && !program.bare_call_works) {
+    const std::string text = usage_text(program);
+    std::fwrite(text.data(), 1, text.size(), stderr);
+    return kUsage;
+  }
+  command_line.parse(words);
+  Session session(program, table);
+  const int code = run(session);
+  session.report().flush();
+  out.flush();
+  return code;
+}
+
+}  // namespace
+
+int run_tool(const Program& program, OptionTable& table, int argc, char** argv,
+             const std::function<int(Session&)>& run) {
+  open_standard_streams();
+  install_signal_handlers();
+  try {
+    const std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
+    return parse_and_run(program, table, words, run);
+  } catch (const UsageError& error) {
+    std::vector<std::string> hints = error.hints();
+    if (hints.empty())
+      hints.push_back(fmt::format("'{} --help' explains the options", program.name));
+    print_error(program, error.what(), hints);
+    return kUsage;
+  } catch (const DataError& error) {
+    print_error(program, error.what(), error.hints());
+    return kData;
+  } catch (const std::bad_alloc&) {
+    print_error(program, "out of memory");
+    return kData;
+  } catch (const std::system_error& error) {
+    print_error(program, error.what());
+    return kData;
+  } catch (const std::exception& error) {
+    print_error(program, fmt::format("internal error: {}", error.what()),
+                {"this is a bug in the program: please report it with the command that shows it"});
+    return kInternal;
+  }
+}
+
+}  // namespace attn::cli
