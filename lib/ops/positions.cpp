@@ -1,0 +1,113 @@
+#include "ops/positions.h"
+
+#include <cmath>
+
+namespace attn {
+namespace {
+
+// base^(-2i/dim): how fast the i-th pair of features turns.
+double frequency(double base, Index i, Index dim) {
+  return std::pow(base, -2.0 * static_cast<double>(i) / static_cast<double>(dim));
+}
+
+// direction 1 turns forward, -1 back.
+template <class T>
+void rotate(const RopeTable<T>& table, RopePairs pairs, Index head_dim, Index pos0, T direction,
+            Matrix<T> x) {
+  const Index half = table.half;
+  require_shape(head_dim == 2 * half, "rope: the table is made for another head_dim");
+  require_shape(head_dim > 0 && x.cols() % head_dim == 0, "rope: the columns are no whole heads");
+  const Index held = static_cast<Index>(table.cos.size()) / half;
+  require_shape(pos0 >= table.first && pos0 + x.rows() <= table.first + held,
+                "rope: the table does not hold these positions");
+  const Index step = pairs == RopePairs::kInterleaved ? 2 : 1;  // from one pair to the next
+  const Index apart = pairs == RopePairs::kInterleaved ? 1 : half;
+  for (Index r = 0; r < x.rows(); ++r) {
+    const Index at = (pos0 - table.first + r) * half;
+    const T* cosines = table.cos.data() + at;
+    const T* sines = table.sin.data() + at;
+    for (Index head = 0; head < x.cols(); head += head_dim) {
+      T* features = x.row(r) + head;
+      for (Index i = 0; i < half; ++i) {
+        T& first = features[i * step];
+        T& second = features[i * step + apart];
+        const T a = first;
+        const T b = second;
+        const T sine = direction * sines[i];
+        first = a * cosines[i] - b * sine;
+        second = a * sine + b * cosines[i];
+      }
+    }
+  }
+}
+
+}  // namespace
+
+template <class T>
+void sinusoidal_positions(double base, Index first, Matrix<T> table) {
+  for (Index r = 0; r < table.rows(); ++r) {
+    const double position = static_cast<double>(first + r);
+    for (Index j = 0; j < table.cols(); ++j) {
+      const double phase = position * frequency(base, j / 2, table.cols());
+      table(r, j) = static_cast<T>(j % 2 == 0 ? std::sin(phase) : std::cos(phase));
+    }
+  }
+}
+
+template <class T>
+RopeTable<T>::RopeTable(Index head_dim, double base, Index first_position, Index positions)
+    : first(first_position), half(head_dim / 2) {
+  require_shape(head_dim > 0 && head_dim % 2 == 0, "rope: head_dim must be even");
+  const Index count = positions * half;
+  cos.reserve(static_cast<std::size_t>(count));
+  sin.reserve(static_cast<std::size_t>(count));
+  for (Index r = 0; r < positions; ++r) {
+    for (Index i = 0; i < half; ++i) {
+      const double angle = static_cast<double>(first + r) * frequency(base, i, head_dim);
+      cos.push_back(static_cast<T>(std::cos(angle)));
+      sin.push_back(static_cast<T>(std::sin(angle)));
+    }
+  }
+}
+
+template <class T>
+void rope_rotate(const RopeTable<T>& table, RopePairs pairs, Index head_dim, Index pos0,
+                 Matrix<T> x) {
+  rotate(table, pairs, head_dim, pos0, T{1}, x);
+}
+
+template <class T>
+void rope_rotate_back(const RopeTable<T>& table, RopePairs pairs, Index head_dim, Index pos0,
+                      Matrix<T> x) {
+  rotate(table, pairs, head_dim, pos0, T{-1}, x);
+}
+
+std::vector<double> alibi_slopes(Index heads) {
+  require_shape(heads >= 1, "alibi_slopes: at least one head is wanted");
+  Index power = 1;
+  while (power <= heads / 2) power *= 2;
+  std::vector<double> slopes;
+  slopes.reserve(static_cast<std::size_t>(heads));
+  for (Index h = 0; h < power; ++h) {
+    slopes.push_back(std::exp2(-8.0 * static_cast<double>(h + 1) / static_cast<double>(power)));
+  }
+  for (Index h = 0; h < heads - power; ++h) {
+    slopes.push_back(
+        std::exp2(-8.0 * static_cast<double>(2 * h + 1) / static_cast<double>(2 * power)));
+  }
+  return slopes;
+}
+
+template void sinusoidal_positions<float>(double, Index, Matrix<float>);
+template void sinusoidal_positions<double>(double, Index, Matrix<double>);
+template struct RopeTable<float>;
+template struct RopeTable<double>;
+template void rope_rotate<float>(const RopeTable<float>&, RopePairs, Index, Index, Matrix<float>);
+template void rope_rotate<double>(const RopeTable<double>&, RopePairs, Index, Index,
+                                  Matrix<double>);
+template void rope_rotate_back<float>(const RopeTable<float>&, RopePairs, Index, Index,
+                                      Matrix<float>);
+template void rope_rotate_back<double>(const RopeTable<double>&, RopePairs, Index, Index,
+                                       Matrix<double>);
+
+}  // namespace attn

@@ -1,0 +1,197 @@
+#include "ops/gemm.h"
+
+#include <gmock/gmock.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <limits>
+#include <string>
+
+#include "ops/blas_core.h"
+#include "ops/ops_test_support.h"
+
+namespace attn {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+struct Shape3 {
+  Index m, n, k;
+};
+
+// Every kernel edge of the usual block sizes, and the model's own shapes.
+constexpr std::array<Shape3, 14> kShapes{{{1, 1, 1},
+                                          {1, 64, 64},
+                                          {2, 3, 5},
+                                          {7, 17, 33},
+                                          {12, 12, 16},
+                                          {12, 16, 12},
+                                          {64, 64, 192},
+                                          {65, 31, 129},
+                                          {96, 256, 64},
+                                          {128, 5, 7},
+                                          {192, 192, 64},
+                                          {1, 300, 385},
+                                          {33, 513, 70},
+                                          {385, 129, 257}}};
+
+// |error| of a sum of k products of numbers below 1, each rounded, in any order of summation.
+template <class T>
+double sum_tolerance(Index k) {
+  return static_cast<double>(k + 2) * static_cast<double>(std::numeric_limits<T>::epsilon());
+}
+
+template <class T>
+void expect_products_right(Transpose ta, Transpose tb) {
+  for (const Shape3& shape : kShapes) {
+    const auto [m, n, k] = shape;
+    // Wider than the views: strides that are not the columns.
+    auto a = random_tensor<T>(ta == Transpose::kYes ? Shape{k, m + 3} : Shape{m, k + 3}, 1);
+    auto b = random_tensor<T>(tb == Transpose::kYes ? Shape{n, k + 2} : Shape{k, n + 2}, 2);
+    auto c = random_tensor<T>({m, n + 1}, 3);
+    const Tensor<T> before = c;
+    const auto a_view = a.matrix().col_block(2, ta == Transpose::kYes ? m : k);
+    const auto b_view = b.matrix().col_block(1, tb == Transpose::kYes ? k : n);
+    gemm<T>(ta, tb, T{0.5}, a_view, b_view, T{2}, c.matrix().col_block(0, n));
+    for (Index i = 0; i < m; ++i) {
+      for (Index j = 0; j < n; ++j) {
+        double sum = 0;
+        for (Index l = 0; l < k; ++l) {
+          sum += static_cast<double>(ta == Transpose::kYes ? a_view(l, i) : a_view(i, l)) *
+                 static_cast<double>(tb == Transpose::kYes ? b_view(j, l) : b_view(l, j));
+        }
+        const double want = 0.5 * sum + 2 * static_cast<double>(before.matrix()(i, j));
+        ASSERT_NEAR(static_cast<double>(c.matrix()(i, j)), want, sum_tolerance<T>(k))
+            << m << " x " << n << " x " << k << " at " << i << ", " << j << " on "
+            << blas_description();
+      }
+      // The column beside the view is not touched.
+      ASSERT_EQ(c.matrix()(i, n), before.matrix()(i, n));
+    }
+  }
+}
+
+TEST(Gemm, AgreesWithDoubleSumsOnTheCoreInUse) {
+  for (const Transpose ta : {Transpose::kNo, Transpose::kYes}) {
+    for (const Transpose tb : {Transpose::kNo, Transpose::kYes}) {
+      expect_products_right<float>(ta, tb);
+      expect_products_right<double>(ta, tb);
+    }
+  }
+}
+
+TEST(Gemm, OneRowMayHaveAnyStride) {
+  const Tensor<float> a({1, 2}, {1, 2});
+  const Tensor<float> b({2, 2}, {3, 4, 5, 6});
+  Tensor<float> c({1, 2});
+  gemm<float>(Transpose::kNo, Transpose::kNo, 1, Matrix<const float>(a.data(), 1, 2, 0), b.matrix(),
+              0, Matrix<float>(c.data(), 1, 2, 0));
+  EXPECT_EQ(c.values, (std::vector<float>{13, 16}));
+}
+
+TEST(Gemm, BetaZeroDoesNotReadTheResult) {
+  const Tensor<float> a({1, 1}, {2});
+  Tensor<float> c({1, 1}, {std::numeric_limits<float>::quiet_NaN()});
+  gemm<float>(Transpose::kNo, Transpose::kNo, 1, a.matrix(), a.matrix(), 0, c.matrix());
+  EXPECT_EQ(c.values[0], 4);
+}
+
+TEST(Gemm, EmptyExtents) {
+  Tensor<float> c({2, 2}, {1, 2, 3, 4});
+  const Matrix<const float> no_cols(nullptr, 2, 0);
+  const Matrix<const float> no_rows(nullptr, 0, 2);
+  gemm<float>(Transpose::kNo, Transpose::kNo, 1, no_cols, no_rows, 2, c.matrix());
+  EXPECT_EQ(c.values, (std::vector<float>{2, 4, 6, 8}));
+  gemm<float>(Transpose::kNo, Transpose::kNo, 1, no_cols, no_rows, 0, c.matrix());
+  EXPECT_EQ(c.values, (std::vector<float>{0, 0, 0, 0}));
+  gemm<float>(Transpose::kNo, Transpose::kNo, 1, no_rows, c.matrix(), 0,
+              Matrix<float>(nullptr, 0, 2));
+}
+
+TEST(Gemm, RefusesShapesThatDisagree) {
+  Tensor<float> a({2, 3}), b({2, 3}), c({2, 2});
+  EXPECT_THROW(
+      gemm<float>(Transpose::kNo, Transpose::kNo, 1, a.matrix(), b.matrix(), 0, c.matrix()),
+      ShapeError);
+  EXPECT_THROW(
+      gemm<float>(Transpose::kYes, Transpose::kNo, 1, a.matrix(), b.matrix(), 0, c.matrix()),
+      ShapeError);
+  const Matrix<const float> huge(a.data(), 2, 3, Index{1} << 32);
+  EXPECT_THROW(gemm<float>(Transpose::kNo, Transpose::kYes, 1, huge, a.matrix(), 0, c.matrix()),
+               ShapeError);
+}
+
+TEST(BlasCore, IsChangedOnlyAwayFromPrescott) {
+  BlasCoreFacts facts{.library_core = "Prescott", .avx512 = true, .avx2 = true};
+  EXPECT_EQ(wanted_blas_core(facts), "SkylakeX");
+  facts.avx512 = false;
+  EXPECT_EQ(wanted_blas_core(facts), "Haswell");
+  facts.avx2 = false;
+  EXPECT_EQ(wanted_blas_core(facts), "");
+  facts.avx2 = true;
+  facts.user_has_chosen = true;
+  EXPECT_EQ(wanted_blas_core(facts), "");
+  facts.user_has_chosen = false;
+  facts.library_core = "Zen";
+  EXPECT_EQ(wanted_blas_core(facts), "");
+}
+
+// The library reads its variable when it is loaded, so the choice is seen in a program of its
+// own: this test binary, run again for the one test below with `environment` in front.
+std::string core_in_child(const std::string& environment) {
+  std::array<char, 4096> self{};
+  const ssize_t length = readlink("/proc/self/exe", self.data(), self.size() - 1);
+  EXPECT_GT(length, 0);
+  const std::string command = "env " + environment + " '" + self.data() +
+                              "' --gtest_filter=BlasCoreChild.Says --gtest_also_run_disabled_tests";
+  FILE* pipe = popen(command.c_str(), "r");  // NOLINT(bugprone-command-processor): our own path
+  EXPECT_NE(pipe, nullptr);
+  std::string output;
+  std::array<char, 256> line{};
+  while (fgets(line.data(), static_cast<int>(line.size()), pipe) != nullptr) {
+    if (std::string(line.data()).rfind("core: ", 0) == 0) output = line.data() + 6;
+  }
+  EXPECT_EQ(WEXITSTATUS(pclose(pipe)), 0);
+  return output;
+}
+
+// Not a test by itself: what core_in_child runs.
+TEST(BlasCoreChild, Says) {
+  if (std::getenv("ATTNTOOLS_TEST_FORGET_CORE") != nullptr) unsetenv("OPENBLAS_CORETYPE");
+  std::printf("core: %s\n", blas_description().c_str());
+  // Choosing leaves the environment as it was.
+  if (std::getenv("ATTNTOOLS_TEST_FORGET_CORE") != nullptr) {
+    EXPECT_EQ(std::getenv("OPENBLAS_CORETYPE"), nullptr);
+  }
+}
+
+TEST(BlasCore, IsNotPrescottWhereTheProcessorHasAvx2) {
+  if (!cpu_has_avx2()) GTEST_SKIP() << "no AVX2 here";
+  EXPECT_THAT(core_in_child("-u OPENBLAS_CORETYPE"), Not(HasSubstr("Prescott")));
+}
+
+// Loaded with Prescott and then asked without the variable: what an unknown processor looks like.
+TEST(BlasCore, PrescottWithoutAUsersWordIsReplaced) {
+  if (!cpu_has_avx2()) GTEST_SKIP() << "no AVX2 here";
+  if (core_in_child("OPENBLAS_CORETYPE=Prescott").find("Prescott") == std::string::npos) {
+    GTEST_SKIP() << "this BLAS has no core to choose: " << blas_description();
+  }
+  EXPECT_THAT(core_in_child("OPENBLAS_CORETYPE=Prescott ATTNTOOLS_TEST_FORGET_CORE=1"),
+              HasSubstr(cpu_has_avx512() ? "SkylakeX" : "Haswell"));
+}
+
+TEST(BlasCore, AUsersChoiceIsHonoured) {
+  const std::string core = core_in_child("OPENBLAS_CORETYPE=Prescott");
+  if (core.find("OpenBLAS") == std::string::npos) GTEST_SKIP() << "not OpenBLAS: " << core;
+  if (!cpu_has_avx2()) GTEST_SKIP() << "no AVX2 here";
+  EXPECT_THAT(core, HasSubstr("Prescott"));
+  EXPECT_THAT(core_in_child("OPENBLAS_CORETYPE=Haswell"), HasSubstr("Haswell"));
+}
+
+}  // namespace
+}  // namespace attn
