@@ -275,9 +275,10 @@ std::string OptionTable::history_line(std::string_view program) const {
   for (const Option& option : options_) {
     if (!option.changes_data_) continue;
     for (const std::string& value : option.given_) {
-      line += " " + option.dashed();
+      line += fmt::format(" {}", option.dashed());
       if (!option.takes_value()) continue;
-      line += " " + quoted(option.role_ == FileRole::kNone ? value : base_name(value));
+      line +=
+          fmt::format(" {}", quoted(option.role_ == FileRole::kNone ? value : base_name(value)));
     }
   }
   return line;

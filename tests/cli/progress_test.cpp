@@ -1,0 +1,46 @@
+#include "cli/progress.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <string>
+
+namespace attn::cli {
+namespace {
+
+// What a progress of 40 steps writes in a style.
+std::string written(Progress::Style style, int width) {
+  char* text = nullptr;
+  std::size_t size = 0;
+  std::FILE* stream = open_memstream(&text, &size);
+  {
+    Progress progress(stream, style, width, 40, "step");
+    for (Index step = 1; step <= 40; ++step) progress.update(step, "loss 0.2");
+  }
+  std::fclose(stream);
+  std::string all(text, size);
+  std::free(text);
+  return all;
+}
+
+TEST(Progress, ALogGetsALineEachTenth) {
+  const std::string log = written(Progress::Style::kLines, 80);
+  EXPECT_EQ(std::count(log.begin(), log.end(), '\n'), 10);
+  EXPECT_EQ(log.find('\r'), std::string::npos);
+  EXPECT_EQ(log.substr(0, log.find('\n')), "step 4/40  10 %  loss 0.2");
+}
+
+TEST(Progress, ATerminalLineIsRewrittenWithinItsWidthAndEnds) {
+  const std::string live = written(Progress::Style::kLive, 24);
+  EXPECT_EQ(live.front(), '\r');
+  EXPECT_EQ(live.back(), '\n');
+  EXPECT_EQ(live.find('\r', 1), 24U);  // 23 columns of text, one left free
+  EXPECT_NE(live.find("step 40/40 100 %"), std::string::npos);
+}
+
+TEST(Progress, QuietWritesNothing) {
+  EXPECT_EQ(written(Progress::Style::kNone, 80), "");
+}
+
+}  // namespace
+}  // namespace attn::cli
