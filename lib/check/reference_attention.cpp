@@ -1,0 +1,173 @@
+#include "check/reference_attention.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "core/parallel.h"
+
+namespace attn {
+
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr Index kRowsPerTask = 16;
+
+double dot(const double* a, const double* b, Index count) {
+  double sum = 0;
+  for (Index c = 0; c < count; ++c) sum += a[c] * b[c];
+  return sum;
+}
+
+double capped(double score, double cap) {
+  return cap > 0 ? cap * std::tanh(score / cap) : score;
+}
+
+double raw_score(const AttentionProblem& problem, Index b, Index h, Index i, Index j, bool in_f16) {
+  const double* query = problem.q_row(b, h, i);
+  const double* key = problem.k_row(b, problem.kv_head_of(h), j);
+  double product = dot(query, key, problem.head_dim());
+  if (in_f16) product = f16_to_float(float_to_f16(static_cast<float>(product)));
+  return product * problem.scale();
+}
+
+double bias(const AttentionProblem& problem, Index b, Index h, Index i, Index j, Index position) {
+  double sum = 0;
+  if (!problem.alibi_slopes.empty()) {
+    sum -= problem.alibi_slopes[static_cast<std::size_t>(h)] *
+           static_cast<double>(std::abs(position - j));
+  }
+  if (problem.mask && problem.rules.mask_type == MaskType::kAdditive) {
+    sum += problem.mask_at(b, h, i, j);
+  }
+  return sum;
+}
+
+// Final scores of the keys that are seen, minus infinity elsewhere.
+void fill_scores(const AttentionProblem& problem, Index b, Index h, Index i, ReferenceTwist twist,
+                 std::vector<double>& scores) {
+  const Sight sight = sight_of(problem, b, i);
+  const double cap = problem.rules.softcap;
+  std::fill(scores.begin(), scores.end(), twist.softcap_after_mask && cap > 0 ? -cap : -kInfinity);
+  for (Index j = sight.first; j < sight.end; ++j) {
+    if (!mask_allows(problem, b, h, i, j)) continue;
+    const double raw = raw_score(problem, b, h, i, j, twist.raw_scores_in_f16);
+    const double more = bias(problem, b, h, i, j, sight.position);
+    scores[static_cast<std::size_t>(j)] =
+        twist.softcap_after_mask ? capped(raw + more, cap) : capped(raw, cap) + more;
+  }
+}
+
+template <class Task>
+void for_each_row(const AttentionProblem& problem, int threads, const Task& task) {
+  const Index rows = problem.batch() * problem.heads() * problem.q_len();
+  const Index tasks = (rows + kRowsPerTask - 1) / kRowsPerTask;
+  parallel_for(tasks, threads, [&](Index block, int) {
+    const Index end = std::min(rows, (block + 1) * kRowsPerTask);
+    for (Index row = block * kRowsPerTask; row < end; ++row) {
+      const Index i = row % problem.q_len();
+      const Index head = row / problem.q_len();
+      task(row, head / problem.heads(), head % problem.heads(), i);
+    }
+  });
+}
+
+void copy_row(const std::vector<double>& row, Index at, Tensor<double>& tensor) {
+  std::copy(row.begin(), row.end(), tensor.data() + at * static_cast<Index>(row.size()));
+}
+
+}  // namespace
+
+void reference_row(const AttentionProblem& problem, Index b, Index h, Index i, AttentionRow& row,
+                   ReferenceTwist twist) {
+  const auto keys = static_cast<std::size_t>(problem.kv_len());
+  row.scores.resize(keys);
+  row.weights.assign(keys, 0);
+  row.out.assign(static_cast<std::size_t>(problem.value_dim()), 0);
+  row.lse = -kInfinity;
+  row.seen = 0;
+  fill_scores(problem, b, h, i, twist, row.scores);
+
+  double top = -kInfinity;
+  bool poisoned = false;
+  for (double score : row.scores) {
+    if (score == -kInfinity) continue;
+    ++row.seen;
+    top = std::max(top, score);
+    poisoned = poisoned || std::isnan(score);
+  }
+  if (row.seen == 0) {
+    if (problem.rules.fully_masked == FullyMasked::kNan) {
+      std::fill(row.weights.begin(), row.weights.end(), kNan);
+      std::fill(row.out.begin(), row.out.end(), kNan);
+    }
+    return;
+  }
+  if (poisoned) top = kNan;
+  const double sink =
+      problem.sinks.empty() ? -kInfinity : problem.sinks[static_cast<std::size_t>(h)];
+  if (sink > top) top = sink;
+
+  double sum = std::exp(sink - top);
+  for (std::size_t j = 0; j < keys; ++j) {
+    if (row.scores[j] == -kInfinity) continue;
+    row.weights[j] = std::exp(row.scores[j] - top);
+    sum += row.weights[j];
+  }
+  row.lse = top + std::log(sum);
+  for (std::size_t j = 0; j < keys; ++j) {
+    if (row.scores[j] == -kInfinity) continue;
+    row.weights[j] /= sum;
+    const double* value = problem.v_row(b, problem.kv_head_of(h), static_cast<Index>(j));
+    for (std::size_t c = 0; c < row.out.size(); ++c) row.out[c] += row.weights[j] * value[c];
+  }
+}
+
+AttentionAnswer reference_attention(const AttentionProblem& problem, bool maps, int threads,
+                                    ReferenceTwist twist) {
+  const Shape rows = {problem.batch(), problem.heads(), problem.q_len()};
+  const auto with_columns = [&rows](Index columns) {
+    Shape shape = rows;
+    shape.push_back(columns);
+    return shape;
+  };
+  AttentionAnswer answer;
+  answer.out = Tensor<double>(with_columns(problem.value_dim()));
+  answer.lse = Tensor<double>(rows);
+  if (maps) {
+    answer.weights = Tensor<double>(with_columns(problem.kv_len()));
+    answer.scores = Tensor<double>(with_columns(problem.kv_len()));
+  }
+  for_each_row(problem, threads, [&](Index at, Index b, Index h, Index i) {
+    AttentionRow row;
+    reference_row(problem, b, h, i, row, twist);
+    copy_row(row.out, at, answer.out);
+    answer.lse.data()[at] = row.lse;
+    if (!maps) return;
+    copy_row(row.weights, at, answer.weights);
+    copy_row(row.scores, at, answer.scores);
+  });
+  return answer;
+}
+
+Tensor<double> reference_scores(const AttentionProblem& problem, ScoreStage stage, int threads) {
+  if (stage == ScoreStage::kMasked) return reference_attention(problem, true, threads).scores;
+  AttentionProblem open = problem;  // what lengths and packing leave, without mask and window
+  open.rules.causal = false;
+  open.rules.window_left = -1;
+  open.rules.window_right = -1;
+  const Index keys = problem.kv_len();
+  Tensor<double> scores({problem.batch(), problem.heads(), problem.q_len(), keys});
+  std::fill(scores.values.begin(), scores.values.end(), kNan);
+  const double cap = stage == ScoreStage::kSoftcapped ? problem.rules.softcap : 0;
+  for_each_row(problem, threads, [&](Index at, Index b, Index h, Index i) {
+    const Sight sight = sight_of(open, b, i);
+    for (Index j = sight.first; j < sight.end; ++j) {
+      scores.data()[at * keys + j] = capped(raw_score(problem, b, h, i, j, false), cap);
+    }
+  });
+  return scores;
+}
+
+}  // namespace attn

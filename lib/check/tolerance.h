@@ -1,0 +1,43 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "check/plain_attention.h"
+#include "check/verdict.h"
+
+namespace attn {
+
+/// What an answer may differ from the float64 truth.
+struct Limits {
+  double max_error = 0;
+  double mean_error = 0;
+};
+
+/// The part of the answer's own size that is always allowed: 1e-12 for f64, 1e-5 for f32, 2^-10
+/// for f16, 2^-7 for bf16.
+double tolerance_floor(DType dtype);
+
+/// How one tensor differs from another of the same shape: NaN where the truth has NaN, infinities
+/// equal, numbers near. Elements whose truth is NaN do not count in the mean.
+struct Difference {
+  double max_error = 0;  // infinite where the one is finite and the other is not
+  double mean_error = 0;
+  Index at = 0;  // of the first largest error, in row-major order
+};
+Difference difference(const Tensor<double>& given, const Tensor<double>& truth);
+
+/// 2 * (largest error of the honest answers) + floor * max |truth|, and 2 * (largest of their mean
+/// errors) + floor / 4 * mean |truth|. A truth of zeros alone must be met exactly.
+/// Scaling by the size of the answer and not of the values, and testing the mean beside the
+/// largest, is what shows a few wrongly counted keys among a thousand.
+Limits limits(const Tensor<double>& truth, const std::vector<Tensor<double>>& honest, DType dtype);
+
+/// The check `name` of one tensor against the truth.
+Check compare(std::string name, const Tensor<double>& given, const Tensor<double>& truth,
+              const Limits& allowed);
+
+/// Index of an element: (batch, head, row, column) for four axes.
+std::vector<Index> place_of(Index at, const Shape& shape);
+
+}  // namespace attn

@@ -1,0 +1,51 @@
+#include "check/verdict.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+namespace attn {
+
+namespace {
+
+double part_of(double error, double limit) {
+  if (error == 0) return 0;
+  return limit > 0 ? error / limit : std::numeric_limits<double>::infinity();
+}
+
+}  // namespace
+
+double Check::ratio() const {
+  const double largest = part_of(max_error, limit);
+  return mean_limit > 0 ? std::max(largest, part_of(mean_error, mean_limit)) : largest;
+}
+
+Outcome Verdict::outcome() const {
+  Outcome all = Outcome::kNotChecked;
+  for (const Check& check : checks) {
+    if (check.outcome == Outcome::kFail) return Outcome::kFail;
+    if (check.outcome == Outcome::kPass) all = Outcome::kPass;
+  }
+  return all;
+}
+
+Check not_checked(std::string name, std::string why) {
+  Check check;
+  check.name = std::move(name);
+  check.note = std::move(why);
+  return check;
+}
+
+const char* outcome_name(Outcome outcome) {
+  switch (outcome) {
+    case Outcome::kPass:
+      return "pass";
+    case Outcome::kFail:
+      return "fail";
+    case Outcome::kNotChecked:
+      break;
+  }
+  return "not checked";
+}
+
+}  // namespace attn

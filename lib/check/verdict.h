@@ -1,0 +1,42 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/index.h"
+
+namespace attn {
+
+enum class Outcome { kPass, kFail, kNotChecked };
+
+/// One comparison or law with its figures.
+struct Check {
+  std::string name;
+  Outcome outcome = Outcome::kNotChecked;
+  double max_error = 0;  // infinite where a NaN or an infinity stands in the way
+  double limit = 0;
+  double mean_error = 0;
+  double mean_limit = 0;     // 0 where the law has none
+  std::vector<Index> where;  // index of the largest error: (batch, head, row, column)
+  std::string note;          // why it was not checked, or a remark
+
+  /// The error as a part of what is allowed, the worse of largest and mean.
+  double ratio() const;
+};
+
+/// All checks of one subject. A law without data is no pass.
+struct Verdict {
+  std::vector<Check> checks;
+  std::vector<std::string> diagnosis;  // names of the mistakes that explain a failure
+
+  /// Fails if any check does, passes if one was made at all.
+  Outcome outcome() const;
+};
+
+/// A check that could not be made, and why.
+Check not_checked(std::string name, std::string why);
+
+/// "pass", "fail", "not checked".
+const char* outcome_name(Outcome outcome);
+
+}  // namespace attn
