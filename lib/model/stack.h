@@ -1,0 +1,64 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "model/model_config.h"
+#include "nn/embedding.h"
+
+namespace attn {
+
+/// What backward needs of one stack.
+template <class T>
+struct StackTape {
+  std::span<const Index> ids;
+  Sequences rows;
+  std::vector<BlockTape<T>> blocks;
+  NormTape<T> norm;
+};
+
+/// Embedding, positions, blocks and the last norm: a decoder, an encoder, or one of the two in an
+/// encoder-decoder.
+template <class T>
+class Stack {
+ public:
+  struct Shape {
+    std::string prefix;  // "", "encoder." or "decoder."
+    Index vocab_size = 0;
+    Index depth = 0;
+    bool causal = true;
+    bool cross = false;
+  };
+  Stack(ParamStore<T>& store, const ModelConfig& config, const Shape& shape,
+        std::shared_ptr<const Rotary<T>> rotary);
+
+  const Embedding<T>& tokens() const { return tokens_; }
+
+  /// ids (rows.batch * rows.seq_len) -> (rows, dim). With a cache, row 0 stands at position
+  /// cache->length(). Cache, tape and context may be null. Without a tape the memory in use does
+  /// not grow with depth.
+  Matrix<T> forward(const Pass<T>& pass, std::span<const Index> ids, const Sequences& rows,
+                    const Context<T>* context, KvCache<T>* cache, StackTape<T>* tape) const;
+
+  /// Adds to the parameters' gradients and, with cross-attention, to d_context.
+  void backward(const BackwardPass<T>& pass, const StackTape<T>& tape, In<T> d_y,
+                Matrix<T> d_context) const;
+
+ private:
+  Matrix<T> embed(const Pass<T>& pass, std::span<const Index> ids, const Sequences& rows,
+                  Index pos0) const;
+  void look(const Pass<T>& pass, const std::string& what, In<T> x, const Sequences& rows) const;
+
+  std::string prefix_;
+  Position position_;
+  Index dim_;
+  Embedding<T> tokens_;
+  std::optional<Embedding<T>> positions_;
+  std::vector<Block<T>> blocks_;
+  std::optional<Norm<T>> norm_;
+};
+
+}  // namespace attn

@@ -1,0 +1,190 @@
+#include "nn/attention.h"
+
+#include <algorithm>
+
+#include "core/parallel.h"
+
+namespace attn {
+namespace {
+
+// Queries of one call of attend: the unit that threads share. Fixed, because a row's bits may
+// depend on the rows it was computed with.
+constexpr Index kQueryBlock = 128;
+
+std::string joined(const std::string& name, const char* part) {
+  return name.empty() ? part : name + "." + part;
+}
+
+void check(const AttentionConfig& config) {
+  require_shape(
+      config.dim >= 1 && config.heads >= 1 && config.kv_heads >= 1 && config.head_dim >= 1,
+      "attention: counts below 1");
+  require_shape(config.heads % config.kv_heads == 0, "attention: kv_heads must divide heads");
+}
+
+}  // namespace
+
+template <class T>
+Attention<T>::Attention(ParamStore<T>& store, const std::string& name,
+                        const AttentionConfig& config, std::shared_ptr<const Rotary<T>> rotary)
+    : name_(name),
+      config_((check(config), config)),
+      shape_{config.heads, config.kv_heads, config.head_dim, config.head_dim},
+      q_proj_(store, joined(name, "q_proj"), config.dim, config.heads * config.head_dim,
+              config.bias),
+      k_proj_(store, joined(name, "k_proj"), config.dim, config.kv_heads * config.head_dim,
+              config.bias),
+      v_proj_(store, joined(name, "v_proj"), config.dim, config.kv_heads * config.head_dim,
+              config.bias),
+      out_proj_(store, joined(name, "out_proj"), config.heads * config.head_dim, config.dim,
+                config.bias) {
+  if (config.cross) return;  // positions act in self-attention only
+  if (config.rope_base > 0) {
+    rotary_ = rotary ? std::move(rotary)
+                     : std::make_shared<const Rotary<T>>(config.head_dim, config.rope_base,
+                                                         config.rope_pairs);
+  }
+  if (config.alibi) {
+    for (const double slope : alibi_slopes(config.heads)) slopes_.push_back(static_cast<T>(slope));
+  }
+}
+
+template <class T>
+AttendMask<T> Attention<T>::mask(const Sequences& source_rows, Index sequence, Index pos0) const {
+  AttendMask<T> mask;
+  mask.causal = config_.causal && !config_.cross;
+  mask.offset = pos0;
+  mask.alibi_slopes = slopes_.empty() ? nullptr : slopes_.data();
+  if (source_rows.key_mask != nullptr) {
+    mask.allowed.data = source_rows.key_mask + sequence * source_rows.seq_len;
+    mask.allowed.col_stride = 1;
+  }
+  return mask;
+}
+
+// mixed = softmax(scores) values for every sequence, in blocks of queries that threads share.
+template <class T>
+void Attention<T>::mix(const Pass<T>& pass, In<T> q, const Sequences& rows,
+                       const Sequences& source_rows, Index pos0, const std::vector<KvRun<T>>& runs,
+                       Matrix<T> mixed, T* lse) const {
+  const Index heads = shape_.heads;
+  const Index q_len = rows.seq_len;
+  const Index kv_len = runs.front().k.rows();
+  T* weights = nullptr;
+  if (pass.probe != nullptr && pass.probe->want_weights) {
+    Tensor<T>& kept = pass.probe->weights[name_];
+    kept = Tensor<T>({rows.batch, heads, q_len, kv_len});
+    weights = kept.data();
+  }
+  const Index blocks = (q_len + kQueryBlock - 1) / kQueryBlock;
+  parallel_for(rows.batch * blocks, pass.work.threads(), [&](Index task, int worker) {
+    Arena& arena = pass.work.worker(worker);
+    const Arena::Scope scope(arena);
+    const Index sequence = task / blocks;
+    const Index first = task % blocks * kQueryBlock;
+    const Index count = std::min(kQueryBlock, q_len - first);
+    AttendProbe<T> probe;
+    if (lse != nullptr) probe.lse = arena.allocate<T>(heads * count);
+    if (weights != nullptr) probe.weights = arena.allocate<T>(heads * count * kv_len);
+    const Index row = sequence * q_len + first;
+    attend<T>(shape_, q.row_block(row, count),
+              std::span<const KvRun<T>>(&runs[static_cast<std::size_t>(sequence)], 1),
+              mask(source_rows, sequence, pos0 + first), mixed.row_block(row, count), probe, arena);
+    for (Index head = 0; head < heads; ++head) {
+      const Index to = (sequence * heads + head) * q_len + first;
+      if (lse != nullptr) std::copy_n(probe.lse + head * count, count, lse + to);
+      if (weights != nullptr) {
+        std::copy_n(probe.weights + head * count * kv_len, count * kv_len, weights + to * kv_len);
+      }
+    }
+  });
+}
+
+template <class T>
+Matrix<T> Attention<T>::forward(const Pass<T>& pass, In<T> x, const Sequences& rows,
+                                const Context<T>* context, KvSlot<T>* slot,
+                                AttentionTape<T>* tape) const {
+  require_shape(x.rows() == rows.rows() && rows.batch >= 1 && rows.seq_len >= 1,
+                "attention: rows of x");
+  require_shape(config_.cross == (context != nullptr),
+                "attention: context without cross or vice versa");
+  require_shape(slot == nullptr || tape == nullptr, "attention: a tape beside a cache");
+  require_shape(slot == nullptr || config_.cross || rows.key_mask == nullptr,
+                "attention: a key mask beside a cache");
+  const Matrix<const T> source = config_.cross ? context->x : x;
+  Sequences source_rows = config_.cross ? context->rows : rows;
+  require_shape(source.rows() == source_rows.rows() && source_rows.batch == rows.batch,
+                "attention: rows of the context");
+
+  const auto rotate = [&](Matrix<T> turned, Index pos0) {
+    for (Index i = 0; rotary_ && i < rows.batch; ++i) {
+      rotary_->rotate(pos0, turned.row_block(i * rows.seq_len, rows.seq_len));
+    }
+  };
+  const Index pos0 = slot != nullptr && !config_.cross ? slot->length() : 0;
+  Matrix<T> q = q_proj_.forward(pass, x);
+  rotate(q, pos0);
+
+  Matrix<T> k;
+  Matrix<T> v;
+  const bool remembered = config_.cross && slot != nullptr && slot->length() > 0;
+  if (!remembered) {
+    k = k_proj_.forward(pass, source);
+    v = v_proj_.forward(pass, source);
+    if (pass.counts != nullptr) pass.counts->add(name_, source_rows.seq_len);
+    rotate(k, pos0);
+    if (slot != nullptr) slot->append(k, v, source_rows);
+  }
+  std::vector<KvRun<T>> runs;
+  for (Index i = 0; i < rows.batch; ++i) {
+    const Index first = i * source_rows.seq_len;
+    runs.push_back(slot != nullptr ? slot->run(i)
+                                   : KvRun<T>{k.row_block(first, source_rows.seq_len),
+                                              v.row_block(first, source_rows.seq_len)});
+  }
+
+  Matrix<T> mixed = pass.arena().template matrix<T>(x.rows(), shape_.heads * shape_.value_dim);
+  T* lse = nullptr;
+  if (tape != nullptr) lse = pass.arena().template allocate<T>(x.rows() * shape_.heads);
+  mix(pass, q, rows, source_rows, pos0, runs, mixed, lse);
+  if (tape != nullptr) *tape = {x, source, rows, source_rows, q, k, v, mixed, lse};
+  return out_proj_.forward(pass, mixed);
+}
+
+template <class T>
+void Attention<T>::backward(const BackwardPass<T>& pass, const AttentionTape<T>& tape, In<T> d_y,
+                            Matrix<T> d_x, Matrix<T> d_context) const {
+  const Arena::Scope scope(pass.arena);
+  const Index q_len = tape.rows.seq_len;
+  const Index kv_len = tape.source_rows.seq_len;
+  // y = out_proj(mixed)
+  Matrix<T> d_mixed = pass.arena.template zeros<T>(tape.mixed.rows(), tape.mixed.cols());
+  out_proj_.backward(pass, tape.mixed, d_y, d_mixed);
+  // mixed = softmax(scores) v, sequence by sequence; q and k turned
+  Matrix<T> d_q = pass.arena.template zeros<T>(tape.q.rows(), tape.q.cols());
+  Matrix<T> d_k = pass.arena.template zeros<T>(tape.k.rows(), tape.k.cols());
+  Matrix<T> d_v = pass.arena.template zeros<T>(tape.v.rows(), tape.v.cols());
+  for (Index i = 0; i < tape.rows.batch; ++i) {
+    const Index row = i * q_len;
+    const Index key = i * kv_len;
+    attend_backward<T>(shape_, tape.q.row_block(row, q_len), tape.k.row_block(key, kv_len),
+                       tape.v.row_block(key, kv_len), mask(tape.source_rows, i, 0),
+                       tape.mixed.row_block(row, q_len), tape.lse + row * shape_.heads,
+                       d_mixed.row_block(row, q_len), d_q.row_block(row, q_len),
+                       d_k.row_block(key, kv_len), d_v.row_block(key, kv_len), pass.arena);
+    if (rotary_) {
+      rotary_->rotate_back(0, d_q.row_block(row, q_len));
+      rotary_->rotate_back(0, d_k.row_block(key, kv_len));
+    }
+  }
+  // q = q_proj(x); k = k_proj(source); v = v_proj(source)
+  const Matrix<T> d_source = config_.cross ? d_context : d_x;
+  v_proj_.backward(pass, tape.source, d_v, d_source);
+  k_proj_.backward(pass, tape.source, d_k, d_source);
+  q_proj_.backward(pass, tape.x, d_q, d_x);
+}
+
+template class Attention<float>;
+template class Attention<double>;
+
+}  // namespace attn

@@ -1,0 +1,112 @@
+#include "nn/block.h"
+
+#include "ops/vector.h"
+
+namespace attn {
+namespace {
+
+AttentionConfig crossing(AttentionConfig config) {
+  config.cross = true;
+  return config;
+}
+
+// The two placements, once for all three parts of a block. `part` is forward of what stands in
+// the residual; its result is its own, so the sum is taken in place.
+template <class T, class Part>
+Matrix<T> residual(const Pass<T>& pass, NormPlacement placement, const Norm<T>& norm, In<T> x,
+                   NormTape<T>* tape, const Part& part) {
+  if (placement == NormPlacement::kPre) {
+    Matrix<T> y = part(norm.forward(pass, x, tape));
+    add<T>(x, y);
+    return y;
+  }
+  Matrix<T> sum = part(x);
+  add<T>(x, sum);
+  return norm.forward(pass, sum, tape);
+}
+
+// part(d_y, d_x) adds the gradient of what stands in the residual.
+template <class T, class Part>
+void residual_backward(const BackwardPass<T>& pass, NormPlacement placement, const Norm<T>& norm,
+                       const NormTape<T>& tape, In<T> d_y, Matrix<T> d_x, const Part& part) {
+  const Arena::Scope scope(pass.arena);
+  Matrix<T> between = pass.arena.template zeros<T>(d_y.rows(), d_y.cols());
+  if (placement == NormPlacement::kPre) {
+    // y = x + part(norm(x))
+    add<T>(d_y, d_x);
+    part(d_y, between);
+    norm.backward(pass, tape, between, d_x);
+  } else {
+    // y = norm(x + part(x))
+    norm.backward(pass, tape, d_y, between);
+    add<T>(between, d_x);
+    part(between, d_x);
+  }
+}
+
+}  // namespace
+
+template <class T>
+Block<T>::Block(ParamStore<T>& store, const std::string& name, const BlockConfig& config,
+                std::shared_ptr<const Rotary<T>> rotary)
+    : placement_(config.norm),
+      norm1_(store, name + ".norm1", config.attention.dim, config.norm_type, config.norm_eps),
+      attn_(store, name + ".attn", config.attention, rotary),
+      norm_cross_(config.cross ? std::optional<Norm<T>>(std::in_place, store, name + ".norm_cross",
+                                                        config.attention.dim, config.norm_type,
+                                                        config.norm_eps)
+                               : std::nullopt),
+      cross_attn_(config.cross
+                      ? std::optional<Attention<T>>(std::in_place, store, name + ".cross_attn",
+                                                    crossing(config.attention))
+                      : std::nullopt),
+      norm2_(store, name + ".norm2", config.attention.dim, config.norm_type, config.norm_eps),
+      mlp_(store, name + ".mlp", config.attention.dim, config.mlp_hidden, config.activation,
+           config.attention.bias) {}
+
+template <class T>
+Matrix<T> Block<T>::forward(const Pass<T>& pass, In<T> x, const Sequences& rows,
+                            const Context<T>* context, KvSlot<T>* self_slot, KvSlot<T>* cross_slot,
+                            BlockTape<T>* tape) const {
+  require_shape(cross_attn_.has_value() == (context != nullptr), "block: context");
+  Matrix<const T> y =
+      residual<T>(pass, placement_, norm1_, x, tape ? &tape->norm1 : nullptr, [&](In<T> part) {
+        return attn_.forward(pass, part, rows, nullptr, self_slot, tape ? &tape->attn : nullptr);
+      });
+  if (cross_attn_) {
+    y = residual<T>(pass, placement_, *norm_cross_, y, tape ? &tape->norm_cross : nullptr,
+                    [&](In<T> part) {
+                      return cross_attn_->forward(pass, part, rows, context, cross_slot,
+                                                  tape ? &tape->cross_attn : nullptr);
+                    });
+  }
+  return residual<T>(pass, placement_, norm2_, y, tape ? &tape->norm2 : nullptr, [&](In<T> part) {
+    return mlp_.forward(pass, part, tape ? &tape->mlp : nullptr);
+  });
+}
+
+template <class T>
+void Block<T>::backward(const BackwardPass<T>& pass, const BlockTape<T>& tape, In<T> d_y,
+                        Matrix<T> d_x, Matrix<T> d_context) const {
+  const Arena::Scope scope(pass.arena);
+  Matrix<T> d_before_mlp = pass.arena.template zeros<T>(d_y.rows(), d_y.cols());
+  residual_backward<T>(
+      pass, placement_, norm2_, tape.norm2, d_y, d_before_mlp,
+      [&](In<T> d_part, Matrix<T> d_in) { mlp_.backward(pass, tape.mlp, d_part, d_in); });
+  Matrix<T> d_before_cross = d_before_mlp;
+  if (cross_attn_) {
+    d_before_cross = pass.arena.template zeros<T>(d_y.rows(), d_y.cols());
+    residual_backward<T>(pass, placement_, *norm_cross_, tape.norm_cross, d_before_mlp,
+                         d_before_cross, [&](In<T> d_part, Matrix<T> d_in) {
+                           cross_attn_->backward(pass, tape.cross_attn, d_part, d_in, d_context);
+                         });
+  }
+  residual_backward<T>(
+      pass, placement_, norm1_, tape.norm1, d_before_cross, d_x,
+      [&](In<T> d_part, Matrix<T> d_in) { attn_.backward(pass, tape.attn, d_part, d_in, {}); });
+}
+
+template class Block<float>;
+template class Block<double>;
+
+}  // namespace attn

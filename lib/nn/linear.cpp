@@ -1,0 +1,71 @@
+#include "nn/linear.h"
+
+#include <algorithm>
+
+#include "core/parallel.h"
+#include "ops/gemm.h"
+#include "ops/vector.h"
+
+namespace attn {
+namespace {
+
+// Rows of a block where there are many, and numbers of the matrix in a block of outputs where
+// there are few (decoding, where reading the matrix is the work). A row's bits depend on its
+// block, so these constants are part of the result and the number of threads is not.
+constexpr Index kBlockRows = 128;
+constexpr Index kBlockNumbers = Index{1} << 16;
+constexpr Index kLeastBlockOutputs = 64;
+
+}  // namespace
+
+template <class T>
+Linear<T>::Linear(ParamStore<T>& store, const std::string& name, Index in, Index out, bool bias)
+    : weight_(store.add(name + ".weight", {out, in}, Init::kUniform, in)) {
+  if (bias) bias_ = store.add(name + ".bias", {out}, Init::kUniform, in);
+}
+
+template <class T>
+Matrix<T> Linear<T>::forward(const Pass<T>& pass, In<T> x) const {
+  require_shape(x.cols() == in(), "linear: columns of x");
+  const Matrix<const T> weight = weight_.in(pass.values);
+  Matrix<T> y = pass.arena().template matrix<T>(x.rows(), out());
+  const auto block = [&](In<T> part, In<T> rows, Index first_output, Matrix<T> result) {
+    gemm<T>(Transpose::kNo, Transpose::kYes, T{1}, part, rows, T{0}, result);
+    if (bias_) add_row<T>(pass.values + bias_->offset + first_output, result);
+  };
+  if (x.rows() >= 2 * kBlockRows) {
+    const Index blocks = (x.rows() + kBlockRows - 1) / kBlockRows;
+    parallel_for(blocks, pass.work.threads(), [&](Index i, int) {
+      const Index first = i * kBlockRows;
+      const Index count = std::min(kBlockRows, x.rows() - first);
+      block(x.row_block(first, count), weight, 0, y.row_block(first, count));
+    });
+  } else if (weight.size() >= 2 * kBlockNumbers) {
+    const Index outputs = std::max(kLeastBlockOutputs, kBlockNumbers / in());
+    const Index blocks = (out() + outputs - 1) / outputs;
+    parallel_for(blocks, pass.work.threads(), [&](Index i, int) {
+      const Index first = i * outputs;
+      const Index count = std::min(outputs, out() - first);
+      block(x, weight.row_block(first, count), first, y.col_block(first, count));
+    });
+  } else {
+    block(x, weight, 0, y);
+  }
+  return y;
+}
+
+template <class T>
+void Linear<T>::backward(const BackwardPass<T>& pass, In<T> x, In<T> d_y, Matrix<T> d_x) const {
+  require_shape(d_y.rows() == x.rows() && d_y.cols() == out(), "linear backward: shape of d_y");
+  // y = x W^T + b
+  if (bias_) add_column_sums<T>(d_y, pass.gradients + bias_->offset);
+  gemm<T>(Transpose::kYes, Transpose::kNo, T{1}, d_y, x, T{1}, weight_.in(pass.gradients));
+  if (!d_x.empty()) {
+    gemm<T>(Transpose::kNo, Transpose::kNo, T{1}, d_y, weight_.in(pass.values), T{1}, d_x);
+  }
+}
+
+template class Linear<float>;
+template class Linear<double>;
+
+}  // namespace attn

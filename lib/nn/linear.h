@@ -1,0 +1,37 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "nn/param_store.h"
+#include "nn/pass.h"
+
+namespace attn {
+
+/// y = x W^T + b with W (out, in) and b (out), as torch.nn.Linear. Both start uniform within
+/// 1/sqrt(in).
+template <class T>
+class Linear {
+ public:
+  /// Registers name.weight and, with a bias, name.bias.
+  Linear(ParamStore<T>& store, const std::string& name, Index in, Index out, bool bias);
+  /// The map by a matrix that another layer owns: a tied head.
+  explicit Linear(Param weight) : weight_(weight) {}
+
+  Index in() const { return weight_.cols; }
+  Index out() const { return weight_.rows; }
+
+  /// x (rows, in) -> (rows, out). Large products are cut into fixed blocks, which the pass's
+  /// threads share; the blocks depend on the shapes alone.
+  Matrix<T> forward(const Pass<T>& pass, In<T> x) const;
+
+  /// Adds to the gradients of weight and bias and, unless it is empty, to d_x (rows, in).
+  /// x is what forward was given, d_y (rows, out).
+  void backward(const BackwardPass<T>& pass, In<T> x, In<T> d_y, Matrix<T> d_x) const;
+
+ private:
+  Param weight_;
+  std::optional<Param> bias_;
+};
+
+}  // namespace attn

@@ -1,0 +1,76 @@
+#include "nn/mlp.h"
+
+#include "ops/activation.h"
+
+namespace attn {
+namespace {
+
+Activation elementwise(MlpActivation activation) {
+  switch (activation) {
+    case MlpActivation::kGelu:
+      return Activation::kGelu;
+    case MlpActivation::kGeluTanh:
+      return Activation::kGeluTanh;
+    case MlpActivation::kRelu:
+      return Activation::kRelu;
+    case MlpActivation::kSwiglu:
+      break;
+  }
+  return Activation::kSilu;
+}
+
+}  // namespace
+
+template <class T>
+Mlp<T>::Mlp(ParamStore<T>& store, const std::string& name, Index dim, Index hidden,
+            MlpActivation activation, bool bias)
+    : activation_(activation),
+      first_(store, name + (activation == MlpActivation::kSwiglu ? ".gate_proj" : ".fc1"), dim,
+             hidden, bias),
+      up_(activation == MlpActivation::kSwiglu
+              ? std::optional<Linear<T>>(std::in_place, store, name + ".up_proj", dim, hidden, bias)
+              : std::nullopt),
+      last_(store, name + (activation == MlpActivation::kSwiglu ? ".down_proj" : ".fc2"), hidden,
+            dim, bias) {}
+
+template <class T>
+Matrix<T> Mlp<T>::forward(const Pass<T>& pass, In<T> x, MlpTape<T>* tape) const {
+  const Matrix<T> first = first_.forward(pass, x);
+  Matrix<T> up;
+  Matrix<T> active = pass.arena().template matrix<T>(first.rows(), first.cols());
+  if (up_) {
+    up = up_->forward(pass, x);
+    swiglu<T>(first, up, active);
+  } else {
+    activate<T>(elementwise(activation_), first, active);
+  }
+  if (tape != nullptr) *tape = {x, first, up, active};
+  return last_.forward(pass, active);
+}
+
+template <class T>
+void Mlp<T>::backward(const BackwardPass<T>& pass, const MlpTape<T>& tape, In<T> d_y,
+                      Matrix<T> d_x) const {
+  const Arena::Scope scope(pass.arena);
+  const Index rows = tape.first.rows();
+  const Index hidden = tape.first.cols();
+  // y = last(active)
+  Matrix<T> d_active = pass.arena.template zeros<T>(rows, hidden);
+  last_.backward(pass, tape.active, d_y, d_active);
+  Matrix<T> d_first = pass.arena.template zeros<T>(rows, hidden);
+  if (up_) {
+    // active = silu(gate(x)) * up(x)
+    Matrix<T> d_up = pass.arena.template zeros<T>(rows, hidden);
+    swiglu_backward<T>(tape.first, tape.up, d_active, d_first, d_up);
+    up_->backward(pass, tape.x, d_up, d_x);
+  } else {
+    // active = f(first(x))
+    activate_backward<T>(elementwise(activation_), tape.first, d_active, d_first);
+  }
+  first_.backward(pass, tape.x, d_first, d_x);
+}
+
+template class Mlp<float>;
+template class Mlp<double>;
+
+}  // namespace attn

@@ -1,0 +1,47 @@
+#include "nn/norm.h"
+
+#include "ops/norm.h"
+
+namespace attn {
+
+template <class T>
+Norm<T>::Norm(ParamStore<T>& store, const std::string& name, Index dim, NormType type, double eps)
+    : type_(type),
+      eps_(static_cast<T>(eps)),
+      weight_(store.add(name + ".weight", {dim}, Init::kOnes)) {
+  if (type == NormType::kLayerNorm) bias_ = store.add(name + ".bias", {dim}, Init::kZeros);
+}
+
+template <class T>
+Matrix<T> Norm<T>::forward(const Pass<T>& pass, In<T> x, NormTape<T>* tape) const {
+  require_shape(x.cols() == weight_.cols, "norm: columns of x");
+  Matrix<T> y = pass.arena().template matrix<T>(x.rows(), x.cols());
+  T* mean = pass.arena().template allocate<T>(x.rows());
+  T* rstd = pass.arena().template allocate<T>(x.rows());
+  const T* weight = pass.values + weight_.offset;
+  if (type_ == NormType::kLayerNorm) {
+    layer_norm<T>(x, weight, pass.values + bias_.offset, eps_, y, mean, rstd);
+  } else {
+    rms_norm<T>(x, weight, eps_, y, rstd);
+  }
+  if (tape != nullptr) *tape = {x, mean, rstd};
+  return y;
+}
+
+template <class T>
+void Norm<T>::backward(const BackwardPass<T>& pass, const NormTape<T>& tape, In<T> d_y,
+                       Matrix<T> d_x) const {
+  const T* weight = pass.values + weight_.offset;
+  T* d_weight = pass.gradients + weight_.offset;
+  if (type_ == NormType::kLayerNorm) {
+    layer_norm_backward<T>(tape.x, weight, tape.mean, tape.rstd, d_y, d_x, d_weight,
+                           pass.gradients + bias_.offset);
+  } else {
+    rms_norm_backward<T>(tape.x, weight, tape.rstd, d_y, d_x, d_weight);
+  }
+}
+
+template class Norm<float>;
+template class Norm<double>;
+
+}  // namespace attn

@@ -1,0 +1,72 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/tensor.h"
+
+namespace attn {
+
+/// How a parameter begins. kUniform: U(-1/sqrt(fan_in), 1/sqrt(fan_in)), PyTorch's default for the
+/// weight and the bias of a Linear; kNormal: N(0, 1), PyTorch's default for an Embedding.
+enum class Init { kZeros, kOnes, kUniform, kNormal };
+
+/// Where one parameter lies in every flat buffer of a ParamStore's layout (values, gradients,
+/// the optimiser's moments). A vector is one row.
+struct Param {
+  Index offset = 0;
+  Index rows = 0;
+  Index cols = 0;
+
+  Index size() const { return rows * cols; }
+  /// The parameter within a flat buffer: (out, in) for a matrix.
+  template <class T>
+  Matrix<T> in(T* buffer) const {
+    return {buffer + offset, rows, cols};
+  }
+};
+
+/// One entry of the layout: what the file, the optimiser and the reports know of a parameter.
+struct ParamInfo {
+  std::string name;  // dots, as in the file: blocks.0.attn.q_proj.weight
+  Shape shape;       // (out, in), (rows, dim) or (n)
+  Param place;
+  Init init = Init::kZeros;
+  Index fan_in = 0;  // inputs of the layer, for kUniform
+};
+
+/// Owner of a model's parameters: all values in one flat buffer, in the order of registration.
+/// Gradients and moments are flat buffers of the same size and layout that others own, so the
+/// optimiser, clipping, reduction over chunks and the checkpoint are each one loop.
+template <class T>
+class ParamStore {
+ public:
+  ParamStore() = default;
+  ParamStore(const ParamStore&) = delete;
+  ParamStore& operator=(const ParamStore&) = delete;
+
+  /// Registers a parameter of rank 1 or 2, at zero. Throws ShapeError for a name that exists.
+  Param add(std::string name, Shape shape, Init init, Index fan_in = 0);
+
+  /// In order of registration, which is the order in the flat buffers.
+  const std::vector<ParamInfo>& list() const { return list_; }
+  /// Null where there is none of that name.
+  const ParamInfo* find(std::string_view name) const;
+  /// Numbers in all.
+  Index size() const { return static_cast<Index>(values_.size()); }
+
+  T* values() { return values_.data(); }
+  const T* values() const { return values_.data(); }
+
+  /// Draws every parameter anew: the i-th of list() from the stream (seed, initialisation, i), so
+  /// that one parameter's numbers do not depend on the others.
+  void initialise(std::uint64_t seed);
+
+ private:
+  std::vector<ParamInfo> list_;
+  std::vector<T> values_;
+};
+
+}  // namespace attn

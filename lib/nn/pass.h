@@ -1,0 +1,77 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <string>
+
+#include "core/arena.h"
+#include "core/tensor.h"
+
+namespace attn {
+
+/// The rows of a pass: `batch` sequences of `seq_len` rows each, one after another.
+struct Sequences {
+  Index batch = 1;
+  Index seq_len = 0;
+  const std::uint8_t* key_mask = nullptr;  // (batch, seq_len), 0 hides a row as a key; null: none
+
+  Index rows() const { return batch * seq_len; }
+};
+
+/// Memory and threads of a forward pass. One arena for its caller and one for each worker.
+class Workspace {
+ public:
+  explicit Workspace(int threads = 1);
+
+  int threads() const { return static_cast<int>(workers_.size()); }
+  Arena& arena() { return arena_; }
+  Arena& worker(int index) { return workers_[static_cast<std::size_t>(index)]; }
+
+ private:
+  Arena arena_;
+  std::deque<Arena> workers_;
+};
+
+/// Rows that each key projection has multiplied, per sequence, by the attention's name: the work
+/// that a cache saves.
+struct KeyRowCounts {
+  std::map<std::string, Index, std::less<>> rows;  // "blocks.0.attn" -> rows
+
+  void add(const std::string& attention, Index count) { rows[attention] += count; }
+  /// The count that all projections share. Throws ShapeError where they differ or none counted.
+  Index each() const;
+};
+
+/// What a caller wants to look at. Each pass replaces the entries it makes.
+template <class T>
+struct Probe {
+  bool want_weights = false;
+  bool want_hidden = false;
+  /// "blocks.0.attn", "decoder.blocks.0.cross_attn" -> (batch, heads, q_len, kv_len): the attention
+  /// weights, hidden keys exactly 0.
+  std::map<std::string, Tensor<T>, std::less<>> weights;
+  /// "embedding" (after positions), "blocks.0" (a block's output), "norm" -> (batch, seq_len, dim).
+  std::map<std::string, Tensor<T>, std::less<>> hidden;
+};
+
+/// What every layer's forward needs beside its input. The result lies in work.arena().
+template <class T>
+struct Pass {
+  const T* values;  // all parameters: ParamStore::values()
+  Workspace& work;
+  Probe<T>* probe = nullptr;
+  KeyRowCounts* counts = nullptr;
+
+  Arena& arena() const { return work.arena(); }
+};
+
+/// What every layer's backward needs: it adds to gradients, a flat buffer of the store's layout.
+template <class T>
+struct BackwardPass {
+  const T* values;
+  T* gradients;
+  Arena& arena;
+};
+
+}  // namespace attn
