@@ -1,0 +1,118 @@
+#include "io/byte_source.h"
+
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <system_error>
+#include <utility>
+
+#include "core/error.h"
+#include "core/text.h"
+#include "io/descriptor.h"
+
+namespace attn {
+namespace {
+
+[[noreturn]] void fail(const std::string& name, int error) {
+  throw DataError(fmt::format("{}: {}", name, std::generic_category().message(error)));
+}
+
+[[noreturn]] void fail_over_limit(const std::string& name, const std::string& size, Index limit) {
+  throw DataError(fmt::format("{}: {}, over the limit of {} (--max-bytes)", name, size,
+                              short_size_text(limit)));
+}
+
+}  // namespace
+
+std::string input_name(const std::string& argument) {
+  return argument == "-" ? "stdin" : escaped(argument, 4096);
+}
+
+ByteSource ByteSource::open(const std::string& argument, Index max_bytes) {
+  ByteSource source;
+  source.name_ = input_name(argument);
+  const bool is_stdin = argument == "-";
+  // A copy of stdin's descriptor shares its place in the file, and closing it leaves stdin open.
+  const Descriptor file(is_stdin ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)
+                                 : ::open(argument.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
+  if (file.get() < 0) fail(source.name_, errno);
+  if (isatty(file.get()) != 0) {
+    throw UsageError(fmt::format("{}: refusing to read HDF5 from a terminal", source.name_),
+                     {"give a file or a pipe"});
+  }
+  struct stat status = {};
+  if (fstat(file.get(), &status) != 0) fail(source.name_, errno);
+  if (S_ISDIR(status.st_mode)) throw DataError(source.name_ + ": is a directory");
+
+  // A shell may have left stdin in the middle of a file: then it is read on from there.
+  const bool at_start = lseek(file.get(), 0, SEEK_CUR) == 0;
+  if (S_ISREG(status.st_mode) && at_start && status.st_size > 0) {
+    if (status.st_size > max_bytes) {
+      fail_over_limit(source.name_, short_size_text(status.st_size), max_bytes);
+    }
+    source.map(file.get(), status.st_size);
+  } else {
+    source.read_stream(file.get(), max_bytes);
+  }
+  if (source.view_.empty()) {
+    throw DataError(source.name_ + ": input is empty (did the command before the pipe fail?)");
+  }
+  return source;
+}
+
+ByteSource ByteSource::from_bytes(std::vector<std::byte> bytes, const std::string& name) {
+  ByteSource source;
+  source.name_ = escaped(name);
+  source.owned_ = std::move(bytes);
+  source.view_ = source.owned_;
+  return source;
+}
+
+void ByteSource::map(int descriptor, Index size) {
+  void* start =
+      mmap(nullptr, static_cast<std::size_t>(size), PROT_READ, MAP_PRIVATE, descriptor, 0);
+  if (start == MAP_FAILED) fail(name_, errno);
+  view_ = {static_cast<const std::byte*>(start), static_cast<std::size_t>(size)};
+  mapped_ = true;
+}
+
+void ByteSource::read_stream(int descriptor, Index max_bytes) {
+  const auto limit = static_cast<std::size_t>(max_bytes);
+  std::size_t size = 0;
+  owned_.resize(std::size_t{64} << 10);
+  while (true) {
+    if (size == owned_.size()) owned_.resize(size * 2);
+    const ssize_t got = read(descriptor, owned_.data() + size, owned_.size() - size);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) fail(name_, errno);
+    if (got == 0) break;
+    size += static_cast<std::size_t>(got);
+    if (size > limit) fail_over_limit(name_, "more input", max_bytes);
+  }
+  owned_.resize(size);
+  view_ = owned_;
+}
+
+ByteSource::ByteSource(ByteSource&& other) noexcept {
+  *this = std::move(other);
+}
+
+ByteSource& ByteSource::operator=(ByteSource&& other) noexcept {
+  std::swap(name_, other.name_);
+  std::swap(owned_, other.owned_);  // a vector's buffer keeps its place, so the views stay good
+  std::swap(view_, other.view_);
+  std::swap(mapped_, other.mapped_);
+  return *this;
+}
+
+ByteSource::~ByteSource() {
+  // munmap takes the address without const; nothing is written.
+  if (mapped_) munmap(const_cast<std::byte*>(view_.data()), view_.size());
+}
+
+}  // namespace attn

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/index.h"
+
+namespace attn {
+
+/// All bytes of an input. A regular file is mapped privately, everything else (stdin for "-", a
+/// FIFO, <(command)) is read to its end.
+class ByteSource {
+ public:
+  /// Throws UsageError for a terminal, DataError for what cannot be read, is empty, or is larger
+  /// than max_bytes.
+  static ByteSource open(const std::string& argument, Index max_bytes);
+  static ByteSource from_bytes(std::vector<std::byte> bytes, const std::string& name);
+
+  ByteSource(ByteSource&& other) noexcept;
+  ByteSource& operator=(ByteSource&& other) noexcept;
+  ~ByteSource();
+
+  /// The path as given (safe to print), or "stdin".
+  const std::string& name() const { return name_; }
+  std::span<const std::byte> bytes() const { return view_; }
+
+ private:
+  ByteSource() = default;
+  void map(int descriptor, Index size);
+  void read_stream(int descriptor, Index max_bytes);
+
+  std::string name_;
+  std::vector<std::byte> owned_;
+  std::span<const std::byte> view_;
+  bool mapped_ = false;
+};
+
+/// What messages call an input or output argument: "stdin" for "-", else the path, safe to print.
+std::string input_name(const std::string& argument);
+
+}  // namespace attn

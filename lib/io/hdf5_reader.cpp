@@ -1,0 +1,272 @@
+#include "io/hdf5_reader.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "core/error.h"
+#include "core/text.h"
+#include "io/byte_source.h"
+#include "io/content_digest.h"
+#include "io/hdf5_attributes.h"
+#include "io/hdf5_errors.h"
+#include "io/hdf5_image.h"
+#include "io/hdf5_library.h"
+#include "io/hdf5_listing.h"
+#include "io/hdf5_path.h"
+#include "io/stored_dataset.h"
+
+namespace attn {
+
+struct Hdf5Reader::Impl {
+  Impl(ByteSource bytes, const ReadLimits& read_limits)
+      : source(std::move(bytes)), limits(read_limits) {
+    const LibraryScope scope(source.name());
+    check_image(source.bytes(), source.name());
+    file = open_image(source.bytes(), source.name());
+    check_format();
+    if (limits.verify_digest) check_digest();
+  }
+  ~Impl() {
+    const LibraryScope scope(source.name());
+    latest.reset();
+    file = FileId();
+  }
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
+
+  std::string label(std::string_view path) const {
+    return fmt::format("{}: {}", source.name(), escaped(clean_path(path)));
+  }
+  std::optional<ObjectId> find(std::string_view path) const {
+    return find_object(file.get(), path, source.name());
+  }
+
+  // The dataset that was used last stays open: row blocks would check its header each time.
+  const StoredDataset& dataset(std::string_view path) {
+    const std::string clean = clean_path(path);
+    if (latest && latest_path == clean) return *latest;
+    latest.reset();
+    auto object = find(clean);
+    if (!object) {
+      throw DataError(fmt::format("{}: no dataset {}", source.name(), escaped(clean)),
+                      {fmt::format("'tensor-show --list {}' shows what it holds",
+                                   source.name() == "stdin" ? "-" : source.name())});
+    }
+    latest.emplace(std::move(*object), label(clean), source.bytes(), limits.max_bytes);
+    latest_path = clean;
+    return *latest;
+  }
+
+  // The sum counts, not each tensor by itself: a hostile file may hold thousands just below.
+  void charge(const std::string& path, Index elements, std::size_t bytes_each) {
+    const auto bytes = checked_mul(elements, static_cast<Index>(bytes_each));
+    Index others = 0;
+    for (const auto& [other, charged] : charges) others += other == path ? 0 : charged;
+    if (!bytes || *bytes > limits.max_bytes - std::min(others, limits.max_bytes)) {
+      throw DataError(
+          fmt::format("{}: with {} its tensors take more than the limit of {} "
+                      "(--max-bytes)",
+                      source.name(), escaped(path), short_size_text(limits.max_bytes)));
+    }
+    charges[path] = std::max(charges[path], *bytes);
+  }
+
+  void check_format() const;
+  void check_digest() const;
+
+  ByteSource source;
+  ReadLimits limits;
+  FileId file;
+  std::optional<StoredDataset> latest;
+  std::string latest_path;
+  std::map<std::string, Index> charges;
+};
+
+// Files of other makers need no `format`; where it is one of ours, it must be one we know.
+void Hdf5Reader::Impl::check_format() const {
+  const auto root = find("/");
+  if (H5Aexists(root->get(), "format") <= 0 || H5Aexists(root->get(), "format_version") <= 0)
+    return;
+  std::string format;
+  std::vector<Index> version;
+  try {
+    format = string_attribute(root->get(), "format", source.name()).value_or("");
+    version = number_attribute<Index>(root->get(), "format_version", source.name())
+                  .value_or(std::vector<Index>());
+  } catch (const DataError&) {
+    return;  // other makers' attributes of these names mean what they like
+  }
+  constexpr Index kNewest = 1;
+  const bool ours = format == "attntools-tensors" || format == "attntools-checkpoint" ||
+                    format == "attntools-bench";
+  if (ours && version.size() == 1 && version[0] > kNewest) {
+    throw DataError(fmt::format("{}: {} version {}, this program reads up to {}", source.name(),
+                                format, version[0], kNewest));
+  }
+}
+
+void Hdf5Reader::Impl::check_digest() const {
+  const auto root = find("/");
+  if (H5Aexists(root->get(), kDigestAttribute) <= 0) return;
+  const auto stored = string_attribute(root->get(), kDigestAttribute, source.name());
+  ContentDigest digest;
+  constexpr Index kMostObjects = 100000;
+  walk_objects(file.get(), kMostObjects, source.name(), [&](const std::string& path, ObjectId id) {
+    const std::string object = label(path);
+    for (const std::string& name : attribute_names(id.get(), object)) {
+      const AttributeId attribute(H5Aopen(id.get(), name.c_str(), H5P_DEFAULT));
+      if (!attribute.valid()) fail_damaged(object);
+      const auto bytes = plain_attribute_bytes(attribute.get(), object);
+      if (!bytes.empty()) digest.attribute(path, name, bytes);
+    }
+    if (H5Iget_type(id.get()) != H5I_DATASET) return;
+    const TypeId type(H5Dget_type(id.get()));
+    if (!type.valid()) fail_damaged(object);
+    if (!stored_type(type.get())) return;  // text
+    const StoredDataset dataset(std::move(id), object, source.bytes(), limits.max_bytes);
+    std::vector<std::byte> buffer;
+    digest.dataset(path, dataset.type().name(), dataset.shape(), dataset.raw(buffer));
+  });
+  if (digest.text() != *stored) {
+    throw DataError(source.name() + ": damaged: its content does not match its digest",
+                    {"--no-verify reads a file that was edited on purpose"});
+  }
+}
+
+Hdf5Reader::Hdf5Reader(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Hdf5Reader::Hdf5Reader(Hdf5Reader&&) noexcept = default;
+Hdf5Reader& Hdf5Reader::operator=(Hdf5Reader&&) noexcept = default;
+Hdf5Reader::~Hdf5Reader() = default;
+
+Hdf5Reader Hdf5Reader::open(const std::string& argument, const ReadLimits& limits) {
+  return Hdf5Reader(std::make_unique<Impl>(ByteSource::open(argument, limits.max_bytes), limits));
+}
+
+Hdf5Reader Hdf5Reader::from_bytes(std::vector<std::byte> bytes, const std::string& name,
+                                  const ReadLimits& limits) {
+  return Hdf5Reader(std::make_unique<Impl>(ByteSource::from_bytes(std::move(bytes), name), limits));
+}
+
+const std::string& Hdf5Reader::name() const {
+  return impl_->source.name();
+}
+
+bool Hdf5Reader::has_dataset(std::string_view path) const {
+  const LibraryScope scope(name());
+  const auto object = impl_->find(path);
+  return object && H5Iget_type(object->get()) == H5I_DATASET;
+}
+
+bool Hdf5Reader::has_group(std::string_view path) const {
+  const LibraryScope scope(name());
+  const auto object = impl_->find(path);
+  return object && H5Iget_type(object->get()) == H5I_GROUP;
+}
+
+DatasetInfo Hdf5Reader::info(std::string_view path) const {
+  const LibraryScope scope(name());
+  const StoredDataset& dataset = impl_->dataset(path);
+  return {clean_path(path), dataset.shape(), dataset.type().type, dataset.type().name(),
+          dataset.size()};
+}
+
+template <class T>
+Tensor<T> Hdf5Reader::read(std::string_view path) const {
+  const LibraryScope scope(name());
+  const StoredDataset& dataset = impl_->dataset(path);
+  impl_->charge(clean_path(path), dataset.size(), sizeof(T));
+  Tensor<T> tensor(dataset.shape());
+  dataset.read_rows(0, dataset.rows(), tensor.data());
+  return tensor;
+}
+
+template <class T>
+void Hdf5Reader::read_rows(std::string_view path, Index first, Index count, T* out) const {
+  const LibraryScope scope(name());
+  const StoredDataset& dataset = impl_->dataset(path);
+  require_shape(first >= 0 && count >= 0 && first <= dataset.rows() - count,
+                "read_rows: rows outside the dataset");
+  dataset.read_rows(first, count, out);
+}
+
+template Tensor<float> Hdf5Reader::read(std::string_view) const;
+template Tensor<double> Hdf5Reader::read(std::string_view) const;
+template Tensor<std::int64_t> Hdf5Reader::read(std::string_view) const;
+template Tensor<std::uint64_t> Hdf5Reader::read(std::string_view) const;
+template Tensor<std::int32_t> Hdf5Reader::read(std::string_view) const;
+template Tensor<std::uint8_t> Hdf5Reader::read(std::string_view) const;
+template void Hdf5Reader::read_rows(std::string_view, Index, Index, float*) const;
+template void Hdf5Reader::read_rows(std::string_view, Index, Index, double*) const;
+template void Hdf5Reader::read_rows(std::string_view, Index, Index, std::int64_t*) const;
+template void Hdf5Reader::read_rows(std::string_view, Index, Index, std::uint64_t*) const;
+template void Hdf5Reader::read_rows(std::string_view, Index, Index, std::int32_t*) const;
+template void Hdf5Reader::read_rows(std::string_view, Index, Index, std::uint8_t*) const;
+
+std::vector<std::string> Hdf5Reader::children(std::string_view group, Index most) const {
+  const LibraryScope scope(name());
+  const auto object = impl_->find(group);
+  const std::string label = impl_->label(group);
+  if (!object) throw DataError(fmt::format("{}: no group {}", name(), escaped(clean_path(group))));
+  if (H5Iget_type(object->get()) != H5I_GROUP) throw DataError(label + " is not a group");
+  return link_names(object->get(), most, label);
+}
+
+bool Hdf5Reader::has_attribute(std::string_view object, const std::string& attribute) const {
+  const LibraryScope scope(name());
+  const auto found = impl_->find(object);
+  return found && H5Aexists(found->get(), attribute.c_str()) > 0;
+}
+
+std::optional<std::vector<Index>> Hdf5Reader::int_array_attribute(
+    std::string_view object, const std::string& attribute) const {
+  const LibraryScope scope(name());
+  const auto found = impl_->find(object);
+  if (!found) return std::nullopt;
+  return number_attribute<Index>(found->get(), attribute, impl_->label(object));
+}
+
+std::optional<std::vector<double>> Hdf5Reader::real_array_attribute(
+    std::string_view object, const std::string& attribute) const {
+  const LibraryScope scope(name());
+  const auto found = impl_->find(object);
+  if (!found) return std::nullopt;
+  return number_attribute<double>(found->get(), attribute, impl_->label(object));
+}
+
+namespace {
+
+template <class T>
+std::optional<T> only_value(const std::optional<std::vector<T>>& values, const std::string& label,
+                            const std::string& attribute) {
+  if (!values) return std::nullopt;
+  if (values->size() != 1) {
+    throw DataError(fmt::format("{}: attribute '{}' holds {} values, want one", label,
+                                escaped(attribute), values->size()));
+  }
+  return values->front();
+}
+
+}  // namespace
+
+std::optional<Index> Hdf5Reader::int_attribute(std::string_view object,
+                                               const std::string& attribute) const {
+  return only_value(int_array_attribute(object, attribute), impl_->label(object), attribute);
+}
+
+std::optional<double> Hdf5Reader::real_attribute(std::string_view object,
+                                                 const std::string& attribute) const {
+  return only_value(real_array_attribute(object, attribute), impl_->label(object), attribute);
+}
+
+std::optional<std::string> Hdf5Reader::text_attribute(std::string_view object,
+                                                      const std::string& attribute) const {
+  const LibraryScope scope(name());
+  const auto found = impl_->find(object);
+  if (!found) return std::nullopt;
+  return string_attribute(found->get(), attribute, impl_->label(object));
+}
+
+}  // namespace attn

@@ -1,0 +1,151 @@
+#include "io/output.h"
+
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <system_error>
+
+#include "core/error.h"
+#include "core/text.h"
+#include "io/descriptor.h"
+#include "io/temporary_file.h"
+
+namespace attn {
+namespace {
+
+[[noreturn]] void fail(const std::string& name, int error) {
+  throw DataError(fmt::format("{}: {}", name, std::generic_category().message(error)));
+}
+
+[[noreturn]] void refuse_terminal(const std::string& name) {
+  throw UsageError(name + ": refusing to write binary data to a terminal",
+                   {"use -o FILE or a pipe"});
+}
+
+void write_all(int descriptor, std::span<const std::byte> bytes, const std::string& name) {
+  while (!bytes.empty()) {
+    const ssize_t written = write(descriptor, bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0 && errno == EPIPE) {
+      // Reached only where a parent had SIGPIPE ignored: die as quietly as the default does.
+      signal(SIGPIPE, SIG_DFL);
+      raise(SIGPIPE);
+    }
+    if (written < 0) fail(name, errno);
+    bytes = bytes.subspan(static_cast<std::size_t>(written));
+  }
+}
+
+// The file behind a symbolic link, so that the link survives; the path itself where nothing is yet.
+std::string behind_links(const std::string& path) {
+  char* real = realpath(path.c_str(), nullptr);
+  if (real == nullptr) return path;
+  std::string target = real;
+  std::free(real);
+  return target;
+}
+
+std::string folder_of(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  if (slash == std::string::npos) return ".";
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+std::string base_of(const std::string& path) {
+  return path.substr(path.rfind('/') + 1);  // npos + 1 is 0
+}
+
+void sync_folder(const std::string& folder) {
+  const int descriptor = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor < 0) return;
+  // Some file systems cannot; the file itself is on disk already.
+  static_cast<void>(fsync(descriptor));
+  close(descriptor);
+}
+
+void replace_file(const std::string& path, mode_t mode, std::span<const std::byte> bytes,
+                  const std::string& name) {
+  const std::string folder = folder_of(path);
+  TemporaryFile temporary(folder + "/." + base_of(path) + ".XXXXXX", name);
+  // Some file systems have no modes.
+  static_cast<void>(fchmod(temporary.descriptor(), mode));
+  write_all(temporary.descriptor(), bytes, name);
+  if (fsync(temporary.descriptor()) != 0 && errno != EINVAL && errno != EROFS) fail(name, errno);
+  temporary.rename_to(path, name);
+  sync_folder(folder);
+}
+
+mode_t mode_of_new_files() {
+  const mode_t mask = umask(0);
+  umask(mask);
+  return 0666 & ~mask;
+}
+
+}  // namespace
+
+std::string output_name(const std::string& destination) {
+  return destination == "-" ? "stdout" : escaped(destination, 4096);
+}
+
+void check_output(const std::string& destination, const std::vector<std::string>& inputs) {
+  const std::string name = output_name(destination);
+  const bool to_stdout = destination == "-";
+  struct stat status = {};
+  const int found = to_stdout ? fstat(STDOUT_FILENO, &status) : stat(destination.c_str(), &status);
+  if (to_stdout && found != 0) fail(name, errno);
+  if (found != 0) {
+    const std::string folder = folder_of(behind_links(destination));
+    if (access(folder.c_str(), W_OK | X_OK) != 0) fail(name, errno);
+    return;
+  }
+  if (S_ISDIR(status.st_mode)) throw DataError(name + ": is a directory");
+  if (S_ISCHR(status.st_mode)) {
+    const int descriptor =
+        to_stdout ? STDOUT_FILENO : ::open(destination.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY);
+    const bool terminal = descriptor >= 0 && isatty(descriptor) != 0;
+    if (!to_stdout && descriptor >= 0) close(descriptor);
+    if (terminal) refuse_terminal(name);
+  }
+  if (!S_ISREG(status.st_mode)) return;
+  for (const std::string& input : inputs) {
+    struct stat other = {};
+    const int got = input == "-" ? fstat(STDIN_FILENO, &other) : stat(input.c_str(), &other);
+    if (got == 0 && other.st_dev == status.st_dev && other.st_ino == status.st_ino) {
+      throw UsageError(fmt::format("{}: the output would replace the input{}", name,
+                                   input == destination ? "" : " " + output_name(input)));
+    }
+  }
+}
+
+void write_output(const std::string& destination, std::span<const std::byte> bytes) {
+  const std::string name = output_name(destination);
+  if (destination == "-") {
+    if (isatty(STDOUT_FILENO) != 0) refuse_terminal(name);
+    write_all(STDOUT_FILENO, bytes, name);
+    return;
+  }
+  const std::string path = behind_links(destination);
+  struct stat status = {};
+  const bool there = stat(path.c_str(), &status) == 0;
+  if (there && S_ISDIR(status.st_mode)) throw DataError(name + ": is a directory");
+  if (!there || S_ISREG(status.st_mode)) {
+    replace_file(path, there ? status.st_mode & 07777 : mode_of_new_files(), bytes, name);
+    return;
+  }
+  const int descriptor = ::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY);
+  if (descriptor < 0) fail(name, errno);
+  const Descriptor file(descriptor);
+  if (isatty(descriptor) != 0) refuse_terminal(name);
+  write_all(descriptor, bytes, name);
+}
+
+void write_output(const std::string& destination, std::string_view text) {
+  write_output(destination, std::as_bytes(std::span(text)));
+}
+
+}  // namespace attn

@@ -1,0 +1,373 @@
+#include "io/stored_dataset.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <limits>
+#include <utility>
+
+#include "core/error.h"
+#include "core/text.h"
+#include "io/convert.h"
+#include "io/hdf5_attributes.h"
+#include "io/hdf5_errors.h"
+#include "io/hdf5_library.h"
+
+namespace attn {
+namespace {
+
+constexpr int kMostAxes = 8;
+
+// The row-major position as one index per axis.
+Shape position_of(Index flat, const Shape& shape) {
+  Shape at(shape.size());
+  for (std::size_t i = shape.size(); i-- > 0;) {
+    at[i] = flat % shape[i];
+    flat /= shape[i];
+  }
+  return at;
+}
+
+}  // namespace
+
+StoredDataset::StoredDataset(ObjectId object, std::string label, std::span<const std::byte> image,
+                             Index max_bytes)
+    : object_(std::move(object)), label_(std::move(label)) {
+  if (H5Iget_type(object_.get()) != H5I_DATASET) {
+    const bool group = H5Iget_type(object_.get()) == H5I_GROUP;
+    throw DataError(
+        fmt::format("{} is {}, not a dataset", label_, group ? "a group" : "a named type"));
+  }
+  // The order matters: 1.10.8 dies on the fill value of a hostile compound type, and asking for
+  // the shape of virtual data opens other files.
+  read_type();
+  read_layout(max_bytes, image);
+}
+
+void StoredDataset::read_type() {
+  const TypeId type(H5Dget_type(object_.get()));
+  if (!type.valid()) fail_damaged(label_);
+  const auto numbers = stored_type(type.get());
+  if (numbers) type_ = *numbers;
+  // 2-byte integers or opaque values are bfloat16 only where an attribute says so.
+  const auto brain = as_bfloat16(type.get());
+  if (brain && H5Aexists(object_.get(), "dtype") > 0) {
+    const auto word = string_attribute(object_.get(), "dtype", label_);
+    if (word && parse_dtype(*word) == DType::kBF16) {
+      type_ = *brain;
+      return;
+    }
+  }
+  if (!numbers) {
+    throw DataError(fmt::format("{} has type {}, want a float or integer tensor", label_,
+                                type_class_name(type.get())));
+  }
+}
+
+void StoredDataset::read_shape(Index max_bytes) {
+  const SpaceId space(H5Dget_space(object_.get()));
+  if (!space.valid()) fail_damaged(label_);
+  if (H5Sget_simple_extent_type(space.get()) == H5S_NULL) {
+    throw DataError(label_ + " is empty: a null dataspace, without shape or values");
+  }
+  const int rank = H5Sget_simple_extent_ndims(space.get());
+  if (rank < 0) fail_damaged(label_);
+  if (rank > kMostAxes) {
+    throw DataError(fmt::format("{} has rank {}, want at most {}", label_, rank, kMostAxes));
+  }
+  std::array<hsize_t, kMostAxes> extents = {};
+  if (H5Sget_simple_extent_dims(space.get(), extents.data(), nullptr) < 0) fail_damaged(label_);
+  const auto largest = static_cast<hsize_t>(std::numeric_limits<Index>::max());
+  for (int i = 0; i < rank; ++i) {
+    const hsize_t extent = extents[static_cast<std::size_t>(i)];
+    if (extent > largest)
+      throw DataError(fmt::format("{}: extent {} is too large", label_, extent));
+    shape_.push_back(static_cast<Index>(extent));
+  }
+  const auto count = checked_product(shape_);
+  const auto bytes = count ? checked_mul(*count, static_cast<Index>(type_.size)) : std::nullopt;
+  if (!bytes) {
+    throw DataError(fmt::format("{} has shape {}: too large, its size leaves 63 bits", label_,
+                                shape_text(shape_)));
+  }
+  if (*bytes > max_bytes) {
+    throw DataError(fmt::format(
+        "{} has shape {} and declares {}, over the limit of {} "
+        "(--max-bytes)",
+        label_, shape_text(shape_), short_size_text(*bytes), short_size_text(max_bytes)));
+  }
+  size_ = *count;
+}
+
+void StoredDataset::read_layout(Index max_bytes, std::span<const std::byte> image) {
+  const PropertyId creation(H5Dget_create_plist(object_.get()));
+  if (!creation.valid()) fail_damaged(label_);
+  const H5D_layout_t layout = H5Pget_layout(creation.get());
+  if (layout == H5D_VIRTUAL) {
+    throw DataError(label_ + " is a virtual dataset over other files; refused");
+  }
+  const int external = H5Pget_external_count(creation.get());
+  if (external < 0) fail_damaged(label_);
+  if (external > 0) throw DataError(label_ + " keeps its data in an external file; refused");
+  read_shape(max_bytes);
+  read_fill_value(creation.get());
+  if (layout == H5D_CONTIGUOUS) {
+    read_contiguous(image);
+  } else if (layout == H5D_COMPACT) {
+    read_compact();
+  } else if (layout == H5D_CHUNKED) {
+    read_chunking(creation.get(), max_bytes);
+  } else {
+    fail_damaged(label_);
+  }
+}
+
+void StoredDataset::read_fill_value(hid_t creation) {
+  fill_.assign(type_.size, std::byte{0});
+  H5D_fill_value_t defined = H5D_FILL_VALUE_UNDEFINED;
+  if (H5Pfill_value_defined(creation, &defined) < 0) fail_damaged(label_);
+  if (defined != H5D_FILL_VALUE_USER_DEFINED) return;
+  const TypeId type(H5Dget_type(object_.get()));
+  if (!type.valid() || H5Tget_size(type.get()) != type_.size ||
+      H5Pget_fill_value(creation, type.get(), fill_.data()) < 0) {
+    fail_damaged(label_);
+  }
+}
+
+void StoredDataset::read_contiguous(std::span<const std::byte> image) {
+  const hsize_t stored = H5Dget_storage_size(object_.get());
+  if (stored == 0 || size_ == 0) return;
+  const auto want = static_cast<hsize_t>(size_) * type_.size;
+  if (stored != want) {
+    throw DataError(fmt::format("{} is damaged: {} bytes are stored, its shape needs {}", label_,
+                                stored, want));
+  }
+  const haddr_t address = H5Dget_offset(object_.get());
+  if (address == HADDR_UNDEF) fail_damaged(label_);
+  if (address > image.size() || stored > image.size() - address) {
+    throw DataError(fmt::format("{} is damaged: its data lies outside the file (at byte {} of {})",
+                                label_, address, image.size()));
+  }
+  data_ = image.subspan(static_cast<std::size_t>(address), static_cast<std::size_t>(stored));
+}
+
+void StoredDataset::read_compact() {
+  const hsize_t stored = H5Dget_storage_size(object_.get());
+  const auto want = static_cast<hsize_t>(size_) * type_.size;
+  if (stored != want) {
+    throw DataError(fmt::format("{} is damaged: {} bytes are stored, its shape needs {}", label_,
+                                stored, want));
+  }
+  if (want == 0) return;
+  compact_.resize(static_cast<std::size_t>(want));
+  const TypeId type(H5Dget_type(object_.get()));
+  // The file's own type as the memory type: nothing is converted.
+  if (H5Dread(object_.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, compact_.data()) < 0) {
+    fail_damaged(label_);
+  }
+  data_ = compact_;
+}
+
+void StoredDataset::read_chunking(hid_t creation, Index max_bytes) {
+  if (size_ == 0) return;
+  chunked_ = true;
+  std::array<hsize_t, kMostAxes> extents = {};
+  const int rank = H5Pget_chunk(creation, kMostAxes, extents.data());
+  if (rank < 0) fail_damaged(label_);
+  if (rank != static_cast<int>(shape_.size())) {
+    throw DataError(fmt::format("{} is damaged: chunks of rank {} for a tensor of rank {}", label_,
+                                rank, shape_.size()));
+  }
+  Index count = 1;
+  for (std::size_t i = 0; i < shape_.size(); ++i) {
+    if (extents[i] == 0 || extents[i] > static_cast<hsize_t>(max_bytes)) {
+      throw DataError(fmt::format("{} is damaged: a chunk has extent {}", label_, extents[i]));
+    }
+    const auto extent = static_cast<Index>(extents[i]);
+    chunks_.extents.push_back(extent);
+    // Never wraps: both factors are at most the number of elements, which is under the limit.
+    count *= shape_[i] / extent + (shape_[i] % extent != 0 ? 1 : 0);
+  }
+  constexpr Index kMostChunks = 1000000;
+  if (count > kMostChunks) {
+    throw DataError(fmt::format("{} is cut into {} chunks, over the limit of {}", label_,
+                                grouped(count), grouped(kMostChunks)));
+  }
+  const auto elements = checked_product(chunks_.extents);
+  const auto bytes =
+      elements ? checked_mul(*elements, static_cast<Index>(type_.size)) : std::nullopt;
+  constexpr Index kUsualChunk = Index{64} << 20;
+  const Index data_bytes = size_ * static_cast<Index>(type_.size);
+  const Index most =
+      std::max(kUsualChunk, data_bytes <= max_bytes / 4 ? 4 * data_bytes : max_bytes);
+  if (!bytes || *bytes > std::min(most, max_bytes)) {
+    throw DataError(fmt::format("{}: a chunk of shape {} for {} of data; refused", label_,
+                                shape_text(chunks_.extents), short_size_text(data_bytes)));
+  }
+  chunks_.bytes = static_cast<std::size_t>(*bytes);
+  chunks_.filters = chunk_filters(creation, label_);
+  unsigned options = 0;
+  if (H5Pget_chunk_opts(creation, &options) < 0) fail_damaged(label_);
+  chunks_.whole_edges_filtered = (options & H5D_CHUNK_DONT_FILTER_PARTIAL_CHUNKS) == 0;
+}
+
+Index StoredDataset::row_size() const {
+  return size_ == 0 ? 0 : size_ / rows();
+}
+
+template <class T>
+void StoredDataset::convert_run(const std::byte* from, Index count, T* out, Index position) const {
+  const Index done = convert(type_, from, count, out);
+  if (done == count) return;
+  double value = 0;
+  static_cast<void>(convert(type_, from + static_cast<std::size_t>(done) * type_.size, 1, &value));
+  throw DataError(fmt::format("{} holds {} at {}, want whole numbers from {} to {}", label_, value,
+                              shape_text(position_of(position + done, shape_)),
+                              std::numeric_limits<T>::lowest(), std::numeric_limits<T>::max()));
+}
+
+template <class T>
+void StoredDataset::read_rows(Index first, Index count, T* out) const {
+  const Index row = row_size();
+  if (count == 0 || row == 0) return;
+  const Index start = first * row;
+  const Index total = count * row;
+  if (!chunked_ && !data_.empty()) {
+    convert_run(data_.data() + static_cast<std::size_t>(start) * type_.size, total, out, start);
+    return;
+  }
+  if (!chunked_) {
+    T fill{};
+    convert_run(fill_.data(), 1, &fill, start);
+    std::fill_n(out, total, fill);
+    return;
+  }
+  T fill{};
+  bool fill_known = false;
+  visit_chunks(first, count, [&](const std::byte* from, Index run, Index target) {
+    T* into = out + (target - start);
+    if (from != nullptr) return convert_run(from, run, into, target);
+    if (!fill_known) convert_run(fill_.data(), 1, &fill, target);
+    fill_known = true;
+    std::fill_n(into, run, fill);
+  });
+}
+
+std::span<const std::byte> StoredDataset::raw(std::vector<std::byte>& buffer) const {
+  if (!chunked_ && !data_.empty()) return data_;
+  buffer.resize(static_cast<std::size_t>(size_) * type_.size);
+  const auto put = [&](const std::byte* from, Index run, Index target) {
+    std::byte* into = buffer.data() + static_cast<std::size_t>(target) * type_.size;
+    const std::size_t bytes = static_cast<std::size_t>(run) * type_.size;
+    if (from != nullptr) {
+      std::memcpy(into, from, bytes);
+      return;
+    }
+    for (std::size_t i = 0; i < bytes; i += type_.size) {
+      std::memcpy(into + i, fill_.data(), type_.size);
+    }
+  };
+  if (chunked_) {
+    visit_chunks(0, rows(), put);
+  } else {
+    put(nullptr, size_, 0);
+  }
+  return buffer;
+}
+
+// Calls put(from, run, target) for runs of stored elements that lie in the rows; target is the
+// row-major position of the first, from is null where no chunk was ever written.
+template <class Put>
+void StoredDataset::visit_chunks(Index first, Index count, const Put& put) const {
+  const std::size_t rank = shape_.size();
+  Shape begin(rank);
+  begin[0] = first - first % chunks_.extents[0];
+  Shape at = begin;
+  while (true) {
+    visit_chunk(at, first, count, put);
+    // The next chunk, the last axis fastest.
+    std::size_t axis = rank;
+    while (true) {
+      if (axis == 0) return;
+      --axis;
+      at[axis] += chunks_.extents[axis];
+      if (at[axis] < (axis == 0 ? first + count : shape_[axis])) break;
+      at[axis] = begin[axis];
+    }
+  }
+}
+
+std::vector<std::byte> StoredDataset::stored_chunk(const Shape& at, bool& present) const {
+  std::array<hsize_t, kMostAxes> offset = {};
+  bool over_edge = false;
+  for (std::size_t i = 0; i < at.size(); ++i) {
+    offset[i] = static_cast<hsize_t>(at[i]);
+    over_edge = over_edge || at[i] + chunks_.extents[i] > shape_[i];
+  }
+  hsize_t stored_size = 0;
+  // The library tells a chunk that was never written from a damaged index by its words alone.
+  if (H5Dget_chunk_storage_size(object_.get(), offset.data(), &stored_size) < 0 &&
+      library_error() != "chunk storage is not allocated") {
+    fail_damaged(label_);
+  }
+  present = stored_size > 0;
+  if (!present) return {};
+  // Incompressible data grows a little; more than that is no honest chunk.
+  const std::size_t most = chunks_.bytes + chunks_.bytes / 8 + 4096;
+  if (stored_size > most) {
+    throw DataError(fmt::format("{}: a chunk of {} bytes is stored in {}; refused", label_,
+                                chunks_.bytes, stored_size));
+  }
+  std::vector<std::byte> stored(static_cast<std::size_t>(stored_size));
+  std::uint32_t skipped = 0;
+  if (H5Dread_chunk(object_.get(), H5P_DEFAULT, offset.data(), &skipped, stored.data()) < 0) {
+    fail_damaged(label_);
+  }
+  if (over_edge && !chunks_.whole_edges_filtered) skipped = ~0U;
+  DecodedChunk chunk = decode_chunk(std::move(stored), chunks_.filters, skipped, chunks_.bytes);
+  if (chunk.complaint) throw DataError(label_ + ": " + *chunk.complaint);
+  return std::move(chunk.bytes);
+}
+
+template <class Put>
+void StoredDataset::visit_chunk(const Shape& at, Index first, Index count, const Put& put) const {
+  bool present = false;
+  const std::vector<std::byte> bytes = stored_chunk(at, present);
+  const std::size_t rank = shape_.size();
+  Shape from = at;
+  Shape to(rank);
+  for (std::size_t i = 0; i < rank; ++i) to[i] = std::min(at[i] + chunks_.extents[i], shape_[i]);
+  from[0] = std::max(from[0], first);
+  to[0] = std::min(to[0], first + count);
+  const std::size_t last = rank - 1;
+  const Index run = to[last] - from[last];
+  Shape here = from;
+  while (true) {
+    Index source = 0;
+    Index target = 0;
+    for (std::size_t i = 0; i < rank; ++i) {
+      source = source * chunks_.extents[i] + (here[i] - at[i]);
+      target = target * shape_[i] + here[i];
+    }
+    put(present ? bytes.data() + static_cast<std::size_t>(source) * type_.size : nullptr, run,
+        target);
+    std::size_t axis = last;
+    while (true) {
+      if (axis == 0) return;
+      --axis;
+      if (++here[axis] < to[axis]) break;
+      here[axis] = from[axis];
+    }
+  }
+}
+
+template void StoredDataset::read_rows(Index, Index, float*) const;
+template void StoredDataset::read_rows(Index, Index, double*) const;
+template void StoredDataset::read_rows(Index, Index, std::int64_t*) const;
+template void StoredDataset::read_rows(Index, Index, std::uint64_t*) const;
+template void StoredDataset::read_rows(Index, Index, std::int32_t*) const;
+template void StoredDataset::read_rows(Index, Index, std::uint8_t*) const;
+
+}  // namespace attn
