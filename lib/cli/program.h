@@ -7,16 +7,16 @@
 namespace attn::cli {
 
 struct Example {
-  std::string command;
-  std::string shows;  ///< what one will see, in a few words
+  std::string command = "";
+  std::string shows = "";  ///< what one will see, in a few words
 };
 
 /// What a program says about itself.
 struct Program {
-  std::string name;     ///< "kvcache-size"
-  std::string summary;  ///< one line, lower case, without a full stop
+  std::string name = "";     ///< "kvcache-size"
+  std::string summary = "";  ///< one line, lower case, without a full stop
   std::string usage = "[OPTIONS]";
-  std::vector<Example> examples;
+  std::vector<Example> examples = {};
   std::string notes = "";          ///< paragraphs after the options, may be empty
   std::string meaning_of_no = "";  ///< what exit 1 means for it; empty where it never happens
   bool bare_call_works = false;    ///< does it do something without any argument?

@@ -1,0 +1,61 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "cli/terminal.h"
+#include "core/matrix.h"
+
+namespace attn::cli {
+
+/// A matrix to be looked at.
+struct HeatMap {
+  std::string title = "";
+  Matrix<const float> values = {};
+  /// As large as values, 1 where a value is masked; empty when nothing is.
+  Matrix<const std::uint8_t> hidden = {};
+  /// One for each row or column (tokens, names), or none: then they are numbered.
+  std::vector<std::string> row_labels = {};
+  std::vector<std::string> col_labels = {};
+  std::string rows_are = "row";
+  std::string cols_are = "column";
+  /// The ends of the scale, the same for all pictures so that they compare. A negative low end
+  /// means signed data: blue below 0, red above.
+  double low = 0.0;
+  double high = 1.0;
+  /// Say in a last column where each row is largest (small pictures only).
+  bool argmax = true;
+};
+
+/// One map, as large as the terminal allows: up to 17 columns as labelled cells with values in
+/// percent, beyond as half blocks, two rows of the matrix a line; without colour as digits
+/// (tenths; `*` from 0.95, blank below 0.05) up to 24 columns, beyond as shades. A masked cell is a
+/// dot and never a 0. What is too large is max-pooled, and the picture says so.
+std::string heat_map(const HeatMap& map, const Terminal& terminal);
+
+/// Several maps, side by side as thumbnails, one character a column.
+std::string heat_maps(const std::vector<HeatMap>& maps, const Terminal& terminal);
+
+/// One line of a chart. Without x the points are numbered from 0.
+struct Curve {
+  std::string label = "";
+  std::vector<double> y = {};
+  std::vector<double> x = {};
+};
+
+struct Chart {
+  std::string title = "";
+  std::vector<Curve> curves = {};
+  std::string x_is = "";
+  std::string y_is = "";
+  bool log_x = false;
+  bool log_y = false;
+  int height = 16;  ///< lines of the plot itself
+};
+
+/// Lines over an axis, one mark a curve. Points that are not finite (or not positive on a
+/// logarithmic axis) are left out.
+std::string chart(const Chart& chart, const Terminal& terminal);
+
+}  // namespace attn::cli
