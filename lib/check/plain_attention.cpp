@@ -56,7 +56,10 @@ class PlainRow {
     answer.lse.data()[at] = lse_;
     if (answer.weights.rank() == 0) return;
     double* weights = answer.weights.data() + at * problem_.kv_len();
+    double* scores = answer.scores.data() + at * problem_.kv_len();
+    std::fill_n(scores, problem_.kv_len(), -std::numeric_limits<double>::infinity());
     for (std::size_t n = 0; n < keys_.size(); ++n) {
+      scores[keys_[n]] = scores_[n];
       weights[keys_[n]] = rounded(std::exp(scores_[n] - lse_), dtype_);
     }
   }
@@ -194,7 +197,10 @@ AttentionAnswer plain_attention(const AttentionProblem& problem, DType dtype, Pl
   AttentionAnswer answer;
   answer.out = Tensor<double>({rows[0], rows[1], rows[2], problem.value_dim()});
   answer.lse = Tensor<double>(rows);
-  if (maps) answer.weights = Tensor<double>({rows[0], rows[1], rows[2], problem.kv_len()});
+  if (maps) {
+    answer.weights = Tensor<double>({rows[0], rows[1], rows[2], problem.kv_len()});
+    answer.scores = answer.weights;
+  }
   if (dtype == DType::kF64) {
     fill_answer<double>(problem, dtype, order, round_scores, threads, answer);
   } else {

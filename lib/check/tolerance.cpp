@@ -87,7 +87,8 @@ Difference difference(const Tensor<double>& given, const Tensor<double>& truth) 
   return result;
 }
 
-Limits limits(const Tensor<double>& truth, const std::vector<Tensor<double>>& honest, DType dtype) {
+Limits limits(const Tensor<double>& truth, const std::vector<Tensor<double>>& honest, DType dtype,
+              double least_size) {
   Size error;
   for (const Tensor<double>& answer : honest) {
     require_shape(answer.shape == truth.shape, "limits: the shapes differ");
@@ -95,7 +96,9 @@ Limits limits(const Tensor<double>& truth, const std::vector<Tensor<double>>& ho
     error.max = std::max(error.max, one.max);
     error.mean = std::max(error.mean, one.mean);
   }
-  const Size size = size_of(truth);
+  Size size = size_of(truth);
+  size.max = std::max(size.max, least_size);
+  size.mean = std::max(size.mean, least_size);
   const double floor = tolerance_floor(dtype);
   return {2 * error.max + floor * size.max, 2 * error.mean + floor / 4 * size.mean};
 }

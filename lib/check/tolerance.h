@@ -30,8 +30,10 @@ Difference difference(const Tensor<double>& given, const Tensor<double>& truth);
 /// 2 * (largest error of the honest answers) + floor * max |truth|, and 2 * (largest of their mean
 /// errors) + floor / 4 * mean |truth|. A truth of zeros alone must be met exactly.
 /// Scaling by the size of the answer and not of the values, and testing the mean beside the
-/// largest, is what shows a few wrongly counted keys among a thousand.
-Limits limits(const Tensor<double>& truth, const std::vector<Tensor<double>>& honest, DType dtype);
+/// largest, is what shows a few wrongly counted keys among a thousand. `least_size` stands in for a
+/// smaller |truth|: 1 for logarithms, whose error is that of the number under them.
+Limits limits(const Tensor<double>& truth, const std::vector<Tensor<double>>& honest, DType dtype,
+              double least_size = 0);
 
 /// The check `name` of one tensor against the truth.
 Check compare(std::string name, const Tensor<double>& given, const Tensor<double>& truth,

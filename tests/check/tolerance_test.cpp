@@ -14,9 +14,6 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
-constexpr PlainOrder kOrders[] = {PlainOrder::kScoresScaled, PlainOrder::kQueriesScaled,
-                                  PlainOrder::kBothScaled, PlainOrder::kTiled};
-
 Tensor<double> flat(std::vector<double> values) {
   const auto count = static_cast<Index>(values.size());
   return Tensor<double>({count}, std::move(values));
@@ -75,7 +72,7 @@ TEST(PlainAttention, InFloat64IsTheReferenceToRounding) {
   problem.alibi_slopes = {0.5, 0.25, 0.125, 0.0625};
   problem.sinks = {1, -2, 0, 3};
   const AttentionAnswer truth = reference_attention(problem, true, 1);
-  for (PlainOrder order : kOrders) {
+  for (PlainOrder order : kPlainOrders) {
     const AttentionAnswer plain = plain_attention(problem, DType::kF64, order, false, true, 1);
     // Some hundred operations on numbers near 1, each to 1.1e-16.
     EXPECT_LT(difference(plain.out, truth.out).max_error, 1e-14);
@@ -114,7 +111,7 @@ TEST(Tolerance, SeesAZeroPaddedTileOfKeysInEveryType) {
   const AttentionAnswer wrong = reference_attention(padded, false, 2);
   for (DType dtype : {DType::kF64, DType::kF32, DType::kF16, DType::kBF16}) {
     std::vector<Tensor<double>> plain;
-    for (PlainOrder order : kOrders) {
+    for (PlainOrder order : kPlainOrders) {
       plain.push_back(plain_attention(honest, dtype, order, false, false, 2).out);
     }
     const Limits allowed = limits(truth.out, plain, dtype);

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "check/reference_attention.h"
+
+namespace attn {
+
+/// A second run with the keys and values from `first_changed_key` on changed: rows that may not
+/// see those keys must give what they gave before.
+struct CausalProbe {
+  Tensor<double> k;
+  Tensor<double> v;
+  Tensor<double> out;
+  Index first_changed_key = 0;
+};
+
+/// A problem and what somebody's implementation made of it: whatever of it was recorded.
+struct AttentionCase {
+  AttentionProblem problem;
+  bool alignment_given = false;           // somebody said where the causal diagonal starts
+  std::optional<Tensor<double>> out;      // (batch, heads, q_len, value_dim)
+  std::optional<Tensor<double>> weights;  // (batch, heads, q_len, kv_len)
+  std::optional<Tensor<double>> scores;   // (batch, heads, q_len, kv_len)
+  ScoreStage scores_stage = ScoreStage::kMasked;
+  std::optional<Tensor<double>> lse;       // (batch, heads, q_len)
+  std::vector<Index> perm;                 // (q_len): order of the tokens in a second run
+  std::optional<Tensor<double>> out_perm;  // what that run gave
+  std::optional<CausalProbe> probe;
+};
+
+/// The problem with its tokens in the order `perm`: queries, and keys and values too where there
+/// are as many (self-attention).
+AttentionProblem permuted(const AttentionProblem& problem, const std::vector<Index>& perm);
+
+/// True where the order of the tokens means nothing, so that permuting them only permutes the
+/// output: no causality, window, mask, lengths, packing or ALiBi.
+bool order_free(const AttentionProblem& problem);
+
+/// Throws DataError unless problem and records fit together.
+void validate(const AttentionCase& recorded);
+
+}  // namespace attn

@@ -1,0 +1,158 @@
+#include "check/check_attention.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "check/problems.h"
+
+namespace attn {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+Check find(const Verdict& verdict, const std::string& name) {
+  for (const Check& check : verdict.checks) {
+    if (check.name == name) return check;
+  }
+  ADD_FAILURE() << "no check is called " << name;
+  return {};
+}
+
+// What an ordinary implementation in `dtype` would have recorded.
+AttentionCase recorded_in(DType dtype, AttentionProblem problem, bool round_scores = false) {
+  problem.rules.dtype = dtype;
+  AttentionCase recorded;
+  recorded.out = plain_attention(problem, dtype, PlainOrder::kTiled, round_scores, false, 1).out;
+  recorded.problem = std::move(problem);
+  return recorded;
+}
+
+Verdict verdict_of(const AttentionCase& recorded) {
+  validate(recorded);
+  return check_attention(recorded, {}).verdict;
+}
+
+TEST(CheckAttention, WithNothingToCompareThereIsNoVerdict) {
+  AttentionCase recorded;
+  recorded.problem = three_tokens();
+  const AttentionReport report = check_attention(recorded, {.maps = true});
+  EXPECT_EQ(report.verdict.outcome(), Outcome::kNotChecked);
+  EXPECT_EQ(report.kernel.outcome(), Outcome::kPass);
+  EXPECT_EQ(report.kernel.checks.size(), 4U);
+}
+
+TEST(CheckAttention, PassesOrdinaryArithmeticInEveryType) {
+  const AttentionProblem problem = random_problem({.q_len = 9, .kv_len = 50, .head_dim = 32}, 31);
+  for (DType dtype : {DType::kF64, DType::kF32, DType::kF16, DType::kBF16}) {
+    EXPECT_EQ(verdict_of(recorded_in(dtype, problem)).outcome(), Outcome::kPass);
+  }
+}
+
+TEST(CheckAttention, LargeScoresInFloat32ArePassedWhateverTheOrderOfOperations) {
+  AttentionProblem problem = random_problem({.q_len = 9, .kv_len = 50, .head_dim = 64}, 32);
+  for (double& value : problem.q.values) value *= 40;
+  AttentionCase recorded = recorded_in(DType::kF32, problem);
+  for (PlainOrder order : kPlainOrders) {
+    recorded.out = plain_attention(problem, DType::kF32, order, false, false, 1).out;
+    EXPECT_EQ(verdict_of(recorded).outcome(), Outcome::kPass);
+  }
+}
+
+TEST(CheckAttention, ScoresRoundedTo16BitsPassWithARemark) {
+  AttentionProblem problem = random_problem({.q_len = 9, .kv_len = 50, .head_dim = 64}, 33);
+  for (double& value : problem.q.values) value *= 4;
+  AttentionCase recorded = recorded_in(DType::kBF16, problem, true);
+  const Check check = find(verdict_of(recorded), "out");
+  EXPECT_EQ(check.outcome, Outcome::kPass);
+  EXPECT_EQ(check.note, "scores rounded to bf16");
+}
+
+TEST(CheckAttention, Float32BehindADeclaredFloat64IsRemarked) {
+  AttentionCase recorded = recorded_in(DType::kF32, random_problem({}, 34));
+  recorded.problem.rules.dtype = DType::kF64;
+  const Check check = find(verdict_of(recorded), "out");
+  EXPECT_EQ(check.outcome, Outcome::kFail);
+  EXPECT_EQ(check.note, "no better than float32 arithmetic");
+}
+
+TEST(CheckAttention, OneWrongNumberIsFoundAndPlaced) {
+  AttentionCase recorded = recorded_in(DType::kF32, random_problem({.batch = 2}, 35));
+  recorded.out->values[(2 * 5 + 5 + 4) * 8 + 6] += 1e-3;  // batch 1, head 1, row 4, column 6
+  const Check check = find(verdict_of(recorded), "out");
+  EXPECT_EQ(check.outcome, Outcome::kFail);
+  EXPECT_THAT(check.where, testing::ElementsAre(1, 1, 4, 6));
+  EXPECT_GT(check.ratio(), 10);
+}
+
+TEST(CheckAttention, NanInOutIsAnInfiniteError) {
+  AttentionCase recorded = recorded_in(DType::kF32, random_problem({}, 36));
+  recorded.out->values[11] = std::numeric_limits<double>::quiet_NaN();
+  const Check check = find(verdict_of(recorded), "out");
+  EXPECT_EQ(check.outcome, Outcome::kFail);
+  EXPECT_EQ(check.max_error, kInfinity);
+}
+
+TEST(CheckAttention, NanInAQueryIsAFindingAndInPaddingIsNot) {
+  AttentionCase recorded;
+  recorded.problem = random_problem({}, 37);
+  recorded.problem.kv_lens = {4};
+  recorded.problem.k.values[4 * 8] = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_EQ(verdict_of(recorded).outcome(), Outcome::kNotChecked);
+  recorded.problem.q.values[5 * 8 + 2] = std::numeric_limits<double>::quiet_NaN();
+  const Verdict verdict = verdict_of(recorded);
+  EXPECT_EQ(verdict.outcome(), Outcome::kFail);
+  EXPECT_EQ(find(verdict, "finite-inputs").note, "q holds nan where it is read");
+  EXPECT_THAT(find(verdict, "finite-inputs").where, testing::ElementsAre(0, 1, 0, 2));
+}
+
+TEST(CheckAttention, ScoresMayBeHiddenByAFiniteNumberButNotSeen) {
+  AttentionProblem problem = random_problem({}, 38);
+  problem.rules.causal = true;
+  AttentionCase recorded;
+  recorded.problem = problem;
+  recorded.scores = reference_attention(problem, true, 1).scores;
+  EXPECT_EQ(find(verdict_of(recorded), "scores").outcome, Outcome::kPass);
+  for (double& score : recorded.scores->values) {
+    if (score == -kInfinity) score = -3.4e38;
+  }
+  EXPECT_EQ(find(verdict_of(recorded), "scores").note, "hidden by finite numbers");
+  recorded.scores->values[1] = 0.5;
+  EXPECT_EQ(find(verdict_of(recorded), "scores").outcome, Outcome::kFail);
+  recorded.scores = reference_scores(problem, ScoreStage::kRaw, 1);
+  recorded.scores_stage = ScoreStage::kRaw;
+  EXPECT_EQ(find(verdict_of(recorded), "scores").outcome, Outcome::kPass);
+}
+
+TEST(CheckAttention, LogSumExpInBaseTwoFails) {
+  AttentionCase recorded;
+  recorded.problem = random_problem({}, 39);
+  recorded.lse = reference_attention(recorded.problem, false, 1).lse;
+  EXPECT_EQ(verdict_of(recorded).outcome(), Outcome::kPass);
+  for (double& value : recorded.lse->values) value *= 1.4427;
+  EXPECT_EQ(verdict_of(recorded).outcome(), Outcome::kFail);
+}
+
+TEST(CheckAttention, SaysWhichCornerItAssumed) {
+  AttentionCase recorded;
+  recorded.problem = random_problem({.q_len = 2, .kv_len = 5}, 40);
+  EXPECT_TRUE(check_attention(recorded, {}).assumptions.empty());
+  recorded.problem.rules.causal = true;
+  EXPECT_EQ(check_attention(recorded, {}).assumptions.size(), 1U);
+  recorded.alignment_given = true;
+  EXPECT_TRUE(check_attention(recorded, {}).assumptions.empty());
+}
+
+TEST(CheckAttention, RecordsMustFitTheProblem) {
+  AttentionCase recorded;
+  recorded.problem = three_tokens();
+  recorded.out = Tensor<double>({1, 1, 3, 3});
+  EXPECT_THROW(validate(recorded), DataError);
+  recorded.out.reset();
+  recorded.perm = {0, 1, 1};
+  EXPECT_THROW(validate(recorded), DataError);
+}
+
+}  // namespace
+}  // namespace attn
