@@ -104,4 +104,9 @@ TrainingMemory training_memory(const ModelConfig& config, Index seq_len, Index b
 /// Bytes of f32 activations that one sequence leaves on the tape, roughly.
 Index activation_bytes(const ModelConfig& config, Index seq_len);
 
+/// Sequences in one chunk of a training step: about 1 MiB of f32 activations. Depends on the
+/// model's shape and the sequence length alone, never on threads or the machine, because the
+/// rounding of a sum over chunks depends on where they are cut.
+Index chunk_sequences(const ModelConfig& config, Index seq_len);
+
 }  // namespace attn

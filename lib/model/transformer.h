@@ -3,10 +3,15 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "model/stack.h"
 
 namespace attn {
+
+/// Name, shape and place of every parameter, in the order of the flat buffers; takes no memory for
+/// their values. The configuration must be completed and valid.
+std::vector<ParamInfo> parameter_layout(const ModelConfig& config);
 
 /// What a transformer reads.
 struct TokenInput {

@@ -113,8 +113,12 @@ Matrix<T> Attention<T>::forward(const Pass<T>& pass, In<T> x, const Sequences& r
                 "attention: a key mask beside a cache");
   const Matrix<const T> source = config_.cross ? context->x : x;
   Sequences source_rows = config_.cross ? context->rows : rows;
-  require_shape(source.rows() == source_rows.rows() && source_rows.batch == rows.batch,
-                "attention: rows of the context");
+  // A context is projected once, when its slot is empty; later calls need only its mask.
+  const bool remembered = config_.cross && slot != nullptr && slot->length() > 0;
+  require_shape(
+      source_rows.batch == rows.batch && (remembered ? slot->length() == source_rows.seq_len
+                                                     : source.rows() == source_rows.rows()),
+      "attention: rows of the context");
 
   const auto rotate = [&](Matrix<T> turned, Index pos0) {
     for (Index i = 0; rotary_ && i < rows.batch; ++i) {
@@ -127,7 +131,6 @@ Matrix<T> Attention<T>::forward(const Pass<T>& pass, In<T> x, const Sequences& r
 
   Matrix<T> k;
   Matrix<T> v;
-  const bool remembered = config_.cross && slot != nullptr && slot->length() > 0;
   if (!remembered) {
     k = k_proj_.forward(pass, source);
     v = v_proj_.forward(pass, source);

@@ -11,13 +11,19 @@ template <class T>
 Param ParamStore<T>::add(std::string name, Shape shape, Init init, Index fan_in) {
   require_shape(find(name) == nullptr, "param store: two parameters are called " + name);
   require_shape(shape.size() == 1 || shape.size() == 2, "param store: rank of " + name);
+  require_shape(values_.empty(), "param store: already allocated");
   Param place;
   place.offset = size();
   place.rows = shape.size() == 2 ? shape[0] : 1;
   place.cols = shape.back();
-  values_.resize(values_.size() + static_cast<std::size_t>(place.size()));
+  size_ += place.size();
   list_.push_back({std::move(name), std::move(shape), place, init, fan_in});
   return place;
+}
+
+template <class T>
+void ParamStore<T>::allocate() {
+  values_.assign(static_cast<std::size_t>(size_), T{0});
 }
 
 template <class T>

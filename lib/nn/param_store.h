@@ -47,7 +47,8 @@ class ParamStore {
   ParamStore(const ParamStore&) = delete;
   ParamStore& operator=(const ParamStore&) = delete;
 
-  /// Registers a parameter of rank 1 or 2, at zero. Throws ShapeError for a name that exists.
+  /// Registers a parameter of rank 1 or 2. Throws ShapeError for a name that exists, and once
+  /// allocate() was called.
   Param add(std::string name, Shape shape, Init init, Index fan_in = 0);
 
   /// In order of registration, which is the order in the flat buffers.
@@ -55,7 +56,11 @@ class ParamStore {
   /// Null where there is none of that name.
   const ParamInfo* find(std::string_view name) const;
   /// Numbers in all.
-  Index size() const { return static_cast<Index>(values_.size()); }
+  Index size() const { return size_; }
+
+  /// Takes the memory of all values, at zero: last, so that a layout can be looked at and compared
+  /// with a file before any memory is spent on it.
+  void allocate();
 
   T* values() { return values_.data(); }
   const T* values() const { return values_.data(); }
@@ -66,6 +71,7 @@ class ParamStore {
 
  private:
   std::vector<ParamInfo> list_;
+  Index size_ = 0;
   std::vector<T> values_;
 };
 

@@ -16,12 +16,8 @@ struct Evaluation {
   Index counted = 0;    // targets in the loss
 };
 
-/// Sequences in one chunk of a training step: about 1 MiB of f32 activations. Depends on the
-/// model's shape and the sequence length alone, never on threads or the machine, because the
-/// rounding of a sum over chunks depends on where they are cut.
-Index chunk_sequences(const ModelConfig& config, Index seq_len);
-
-/// The gradient of a batch's mean loss: a map over fixed chunks, each forward and backward in one
+/// The gradient of a batch's mean loss: a map over fixed chunks
+/// (chunk_sequences), each forward and backward in one
 /// worker's own memory, and a reduction in the order of the chunks. The same bits for every number
 /// of threads. After the first call it allocates nothing.
 template <class T>
