@@ -18,12 +18,18 @@ struct Checkpoint {
   std::optional<TrainingState<float>> training;  // with moments where the file has them
 };
 
+/// The `format` of a checkpoint, for write_provenance.
+inline constexpr const char* kCheckpointFormat = "attntools-checkpoint";
+
 /// Writes the architecture as root attributes, /parameters, and what is not null of /tokenizer,
-/// /training and /optimizer; format and digest too. History and seed are the program's to add.
+/// /training and /optimizer, under a content digest. Format, history and seed are the program's to
+/// add, by write_provenance.
 void write_checkpoint(Hdf5Writer& writer, const Transformer<float>& model,
                       const Tokenizer* tokenizer, const TrainingState<float>* training);
 
-/// Reads what write_checkpoint writes, and any file with the same attributes and parameters.
+/// Reads what write_checkpoint writes, and any file with the same attributes and parameters; a
+/// `format` is not demanded, but must be right where there is one. Settings of /training are left
+/// to whoever knows their names.
 /// Every size is checked against the architecture before memory is taken. DataErrors name file,
 /// dataset, the shape wanted and the shape found.
 Checkpoint read_checkpoint(const Hdf5Reader& reader);

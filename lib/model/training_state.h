@@ -26,7 +26,7 @@ struct TrainingState {
   std::vector<double> losses;  // of each update's own batch, before it
   std::vector<EvaluationPoint> evaluations;
   std::vector<T> m, v;  // AdamW's moments, in the layout of the parameters
-  std::vector<std::pair<std::string, Setting>> settings;  // in the order they are written
+  std::vector<std::pair<std::string, Setting>> settings;  // written, not read back
 };
 
 }  // namespace attn
