@@ -9,7 +9,9 @@
 #include "core/error.h"
 #include "core/text.h"
 #include "io/byte_source.h"
+#include "io/child_process.h"
 #include "io/content_digest.h"
+#include "io/contents_walk.h"
 #include "io/hdf5_attributes.h"
 #include "io/hdf5_errors.h"
 #include "io/hdf5_image.h"
@@ -50,11 +52,7 @@ struct Hdf5Reader::Impl {
     if (latest && latest_path == clean) return *latest;
     latest.reset();
     auto object = find(clean);
-    if (!object) {
-      throw DataError(fmt::format("{}: no dataset {}", source.name(), escaped(clean)),
-                      {fmt::format("'tensor-show --list {}' shows what it holds",
-                                   source.name() == "stdin" ? "-" : source.name())});
-    }
+    if (!object) fail_missing(clean);
     latest.emplace(std::move(*object), label(clean), source.bytes(), limits.max_bytes);
     latest_path = clean;
     return *latest;
@@ -74,6 +72,8 @@ struct Hdf5Reader::Impl {
     charges[path] = std::max(charges[path], *bytes);
   }
 
+  [[noreturn]] void fail_missing(const std::string& path) const;
+  FileContents contents(Index most) const;
   void check_format() const;
   void check_digest() const;
 
@@ -84,6 +84,50 @@ struct Hdf5Reader::Impl {
   std::string latest_path;
   std::map<std::string, Index> charges;
 };
+
+// Listing goes through much more of the library than reading, so a child does it.
+FileContents Hdf5Reader::Impl::contents(Index most) const {
+  const ChildAnswer answer = run_in_child(
+      [&] { return pack(walk_contents(file.get(), source.bytes(), most, limits.max_bytes)); });
+  if (!answer.trouble.empty()) {
+    throw DataError(fmt::format("{}: listing what it holds {}; the file is damaged or hostile",
+                                source.name(), answer.trouble));
+  }
+  return unpack(answer.text);
+}
+
+namespace {
+
+// "/x (2, 3) f32, /y (4) i64, and 5 more"
+std::string datasets_text(const FileContents& contents) {
+  constexpr Index kMostNamed = 5;
+  std::string text;
+  Index count = 0;
+  for (const ObjectInfo& info : contents.objects) {
+    if (info.kind != "dataset" || ++count > kMostNamed) continue;
+    text += fmt::format("{}{} {}{}", text.empty() ? "" : ", ", escaped(info.path, 60),
+                        info.shape ? shape_text(*info.shape) + " " : "", escaped(info.type));
+  }
+  if (count > kMostNamed) text += fmt::format(", and {} more", count - kMostNamed);
+  return text;
+}
+
+}  // namespace
+
+void Hdf5Reader::Impl::fail_missing(const std::string& path) const {
+  std::string held;
+  try {
+    constexpr Index kEnough = 1000;
+    held = datasets_text(contents(kEnough));
+  } catch (const DataError&) {
+    // The message is good without a list.
+  }
+  throw DataError(fmt::format("{}: no dataset {}{}", source.name(), escaped(path),
+                              held.empty() ? "" : "; it has " + held),
+                  {source.name() == "stdin"
+                       ? "piped into 'tensor-show --list -', it shows all it holds"
+                       : fmt::format("'tensor-show --list {}' shows all it holds", source.name())});
+}
 
 // Files of other makers need no `format`; where it is one of ours, it must be one we know.
 void Hdf5Reader::Impl::check_format() const {
@@ -114,7 +158,8 @@ void Hdf5Reader::Impl::check_digest() const {
   const auto stored = string_attribute(root->get(), kDigestAttribute, source.name());
   ContentDigest digest;
   constexpr Index kMostObjects = 100000;
-  walk_objects(file.get(), kMostObjects, source.name(), [&](const std::string& path, ObjectId id) {
+  WalkEvents events;
+  events.object = [&](const std::string& path, ObjectId id) {
     const std::string object = label(path);
     for (const std::string& name : attribute_names(id.get(), object)) {
       const AttributeId attribute(H5Aopen(id.get(), name.c_str(), H5P_DEFAULT));
@@ -129,7 +174,10 @@ void Hdf5Reader::Impl::check_digest() const {
     const StoredDataset dataset(std::move(id), object, source.bytes(), limits.max_bytes);
     std::vector<std::byte> buffer;
     digest.dataset(path, dataset.type().name(), dataset.shape(), dataset.raw(buffer));
-  });
+  };
+  if (!walk_objects(file.get(), kMostObjects, source.name(), events)) {
+    throw DataError(source.name() + ": holds too many objects for its digest to be checked");
+  }
   if (digest.text() != *stored) {
     throw DataError(source.name() + ": damaged: its content does not match its digest",
                     {"--no-verify reads a file that was edited on purpose"});
@@ -212,6 +260,27 @@ std::vector<std::string> Hdf5Reader::children(std::string_view group, Index most
   if (!object) throw DataError(fmt::format("{}: no group {}", name(), escaped(clean_path(group))));
   if (H5Iget_type(object->get()) != H5I_GROUP) throw DataError(label + " is not a group");
   return link_names(object->get(), most, label);
+}
+
+FileContents Hdf5Reader::contents(Index most) const {
+  const LibraryScope scope(name());
+  return impl_->contents(most);
+}
+
+std::string Hdf5Reader::only_dataset() const {
+  constexpr Index kEnough = 10000;
+  const FileContents held = contents(kEnough);
+  std::string only;
+  Index count = 0;
+  for (const ObjectInfo& info : held.objects) {
+    if (info.kind != "dataset" || !info.readable) continue;
+    only = info.path;
+    ++count;
+  }
+  if (count == 1 && held.complete) return only;
+  if (count == 0) throw DataError(name() + ": holds no dataset of numbers");
+  throw DataError(fmt::format("{}: holds several datasets, name one with --dataset: {}", name(),
+                              datasets_text(held)));
 }
 
 bool Hdf5Reader::has_attribute(std::string_view object, const std::string& attribute) const {

@@ -10,6 +10,7 @@
 
 #include "core/dtype.h"
 #include "core/tensor.h"
+#include "io/hdf5_contents.h"
 
 namespace attn {
 
@@ -71,6 +72,14 @@ class Hdf5Reader {
 
   /// Names in one group, sorted by bytes. DataError if there are more than `most`.
   std::vector<std::string> children(std::string_view group, Index most = 100000) const;
+
+  /// What the file holds, at most `most` objects. Runs in a child process with limits: on a
+  /// hostile file, listing is the riskiest thing to do.
+  FileContents contents(Index most = 10000) const;
+
+  /// The path of the one dataset of numbers; DataError that names what there is when there are
+  /// more or none.
+  std::string only_dataset() const;
 
   /// Attributes of an object ("/" is the root); nothing where the attribute or object is not
   /// there. Any integer or float width, scalar or an array of one; text fixed or variable.

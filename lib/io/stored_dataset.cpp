@@ -14,21 +14,12 @@
 #include "io/hdf5_attributes.h"
 #include "io/hdf5_errors.h"
 #include "io/hdf5_library.h"
+#include "io/tensor_summary.h"
 
 namespace attn {
 namespace {
 
 constexpr int kMostAxes = 8;
-
-// The row-major position as one index per axis.
-Shape position_of(Index flat, const Shape& shape) {
-  Shape at(shape.size());
-  for (std::size_t i = shape.size(); i-- > 0;) {
-    at[i] = flat % shape[i];
-    flat /= shape[i];
-  }
-  return at;
-}
 
 }  // namespace
 
