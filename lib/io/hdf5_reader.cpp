@@ -289,6 +289,13 @@ bool Hdf5Reader::has_attribute(std::string_view object, const std::string& attri
   return found && H5Aexists(found->get(), attribute.c_str()) > 0;
 }
 
+std::vector<std::string> Hdf5Reader::attributes(std::string_view object) const {
+  const LibraryScope scope(name());
+  const auto found = impl_->find(object);
+  if (!found) return {};
+  return attribute_names(found->get(), impl_->label(object));
+}
+
 std::optional<std::vector<Index>> Hdf5Reader::int_array_attribute(
     std::string_view object, const std::string& attribute) const {
   const LibraryScope scope(name());

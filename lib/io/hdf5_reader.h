@@ -95,6 +95,8 @@ class Hdf5Reader {
                                                           const std::string& attribute) const;
   /// True where the object carries the attribute, of whatever type.
   bool has_attribute(std::string_view object, const std::string& attribute) const;
+  /// Names of an object's attributes, in order of name; none where the object is not there.
+  std::vector<std::string> attributes(std::string_view object) const;
 
  private:
   struct Impl;
