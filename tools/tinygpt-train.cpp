@@ -1,0 +1,466 @@
+// Trains a small decoder and writes a checkpoint.
+//
+//   tinygpt-train -o model.h5
+//   tinygpt-train --steps 300 -o - | tinygpt-generate -i - --prompt "3 5" --new-tokens 8 --show
+//   tinygpt-train --text /usr/share/common-licenses/GPL-3 -o gpl.h5
+//   tinygpt-train --dry-run --dim 512 --heads 8 --mlp-hidden 2048
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cli/common_options.h"
+#include "cli/json.h"
+#include "cli/progress.h"
+#include "cli/table.h"
+#include "cli/tool.h"
+#include "core/parallel.h"
+#include "core/text.h"
+#include "io/byte_source.h"
+#include "io/output.h"
+#include "io/provenance.h"
+#include "model/checkpoint.h"
+#include "text/char_tokenizer.h"
+#include "text/id_tokenizer.h"
+#include "train/progressions.h"
+#include "train/text_windows.h"
+#include "train/trainer.h"
+
+namespace {
+
+using namespace attn;
+
+// What depends on the task where the user did not say it.
+struct TaskDefaults {
+  Index seq_len;
+  Index batch;
+  Index steps;
+};
+constexpr TaskDefaults kProgressionDefaults{12, 128, 1500};
+constexpr TaskDefaults kTextDefaults{64, 32, 1000};
+
+struct Options {
+  std::string text;
+  double val_fraction = 0.1;
+  ModelConfig model;
+  std::optional<Index> kv_heads, head_dim, mlp_hidden, max_positions, seq_len;
+  AdamWSettings adamw{.lr = 3e-3};
+  std::vector<double> betas{0.9, 0.999};
+  std::optional<Index> batch, steps, eval_every;
+  Index seed = 0;
+  Index threads = available_threads();
+  Index max_bytes = cli::kDefaultMaxBytes;
+  std::string output;
+  bool dry_run = false;
+  cli::Format format = cli::Format::kText;
+};
+
+std::string either(Index progressions, Index text) {
+  return fmt::format("{}, of a text {}", progressions, text);
+}
+
+// An architecture switch under its attribute's name, with the words that files have.
+template <class Enum>
+void enum_option(cli::OptionTable& table, const std::string& name, Enum& field,
+                 const std::string& help) {
+  std::vector<std::pair<std::string, Enum>> words;
+  for (const std::string& word : enum_names<Enum>())
+    words.emplace_back(word, *parse_enum<Enum>(word));
+  table.choice(name, field, std::move(words), help);
+}
+
+template <class Field>
+cli::Option& yes_no_option(cli::OptionTable& table, const std::string& name, Field& field,
+                           const std::string& help) {
+  return table.choice(name, field,
+                      std::vector<std::pair<std::string, bool>>{
+                          {"1", true}, {"0", false}, {"yes", true}, {"no", false}},
+                      help);
+}
+
+void declare_model(cli::OptionTable& table, Options& options) {
+  ModelConfig& model = options.model;
+  table.group("Model");
+  table.count("dim", model.dim, "width of a token's row");
+  table.count("heads", model.heads, "query heads");
+  table.count("kv-heads", options.kv_heads, "key-value heads, a divisor of --heads")
+      .default_is("as --heads");
+  table.count("head-dim", options.head_dim, "features of a head").default_is("--dim / --heads");
+  table.count("depth", model.depth, "blocks");
+  table.count("mlp-hidden", options.mlp_hidden, "width inside the MLP").default_is("4 x --dim");
+  enum_option(table, "activation", model.activation, "of the MLP");
+  enum_option(table, "norm", model.norm, "before each sublayer, or after each residual");
+  yes_no_option(table, "final-norm", model.final_norm, "a norm after the last block")
+      .default_is("yes with --norm pre");
+  enum_option(table, "norm-type", model.norm_type, "layer norm, or RMS norm");
+  table.real("norm-eps", model.norm_eps, "added to the variance").above(0);
+  enum_option(table, "position", model.position, "how order is told");
+  enum_option(table, "rope-style", model.rope_style, "which features rope turns together");
+  table.real("rope-base", model.rope_base, "of rope's angles").above(1);
+  table.count("max-positions", options.max_positions, "rows of the learned table")
+      .default_is("--seq-len");
+  yes_no_option(table, "tie-embeddings", model.tie_embeddings, "the head is the token table");
+  yes_no_option(table, "bias", model.bias, "in the projections of attention and MLP");
+  yes_no_option(table, "head-bias", model.head_bias, "in an untied head");
+}
+
+void declare(cli::OptionTable& table, Options& options) {
+  table.group("Task");
+  table.input("text", options.text, "learn this text by characters, - for stdin")
+      .default_is("progressions modulo 10");
+  table.real("val-fraction", options.val_fraction, "share of the text held out, from its end")
+      .above(0)
+      .below(1);
+  table.count("seq-len", options.seq_len, "tokens of a training sequence")
+      .default_is(either(kProgressionDefaults.seq_len, kTextDefaults.seq_len));
+
+  declare_model(table, options);
+
+  table.group("Training");
+  table.count("steps", options.steps, "updates")
+      .at_least(0)
+      .default_is(either(kProgressionDefaults.steps, kTextDefaults.steps));
+  table.count("batch", options.batch, "sequences of an update")
+      .default_is(either(kProgressionDefaults.batch, kTextDefaults.batch));
+  table.real("lr", options.adamw.lr, "AdamW's rate").above(0);
+  table.reals("betas", options.betas, "AdamW's two decay rates").at_least(0).below(1);
+  table.real("eps", options.adamw.eps, "AdamW's eps").above(0);
+  table.real("weight-decay", options.adamw.weight_decay, "AdamW's decay, of every parameter")
+      .at_least(0);
+  table.count("eval-every", options.eval_every, "evaluate after each N updates")
+      .default_is("a tenth of --steps");
+  cli::seed_option(table, options.seed);
+
+  table.group("Run");
+  cli::output_option(table, options.output, "checkpoint to write, - for stdout");
+  table.flag("dry-run", options.dry_run, "only count parameters, FLOPs and memory").not_data();
+  cli::format_options(table, options.format, {cli::Format::kText, cli::Format::kJson});
+  cli::threads_option(table, options.threads);
+  cli::max_bytes_option(table, options.max_bytes);
+  cli::progress_option(table);
+}
+
+// The sequences to learn, how their tokens are written, and what to hold the loss against.
+struct Task {
+  std::string name;
+  std::string about;  // one line for the report
+  std::unique_ptr<DataSource> data;
+  std::shared_ptr<const Tokenizer> tokenizer;
+  std::string yardstick_name;  // "floor" or "unigram"
+  std::string yardstick_about;
+  double yardstick = 0;
+  std::string evaluated_over;
+};
+
+Task progressions_task(const Options& options) {
+  const Index seq_len = options.seq_len.value_or(kProgressionDefaults.seq_len);
+  auto data = std::make_unique<Progressions>(static_cast<std::uint64_t>(options.seed), seq_len);
+  Task task;
+  task.name = "progressions";
+  task.about = fmt::format("progressions modulo 10 of {} tokens", seq_len);
+  task.tokenizer = std::make_shared<IdTokenizer>(data->vocab_size());
+  task.yardstick_name = "floor";
+  task.yardstick = data->loss_floor();
+  task.yardstick_about =
+      fmt::format("ln 9 / {}: the second token cannot be known, so no loss is lower", seq_len - 1);
+  task.evaluated_over = "all 90 progressions";
+  task.data = std::move(data);
+  return task;
+}
+
+Task text_task(const Options& options) {
+  const ByteSource source = ByteSource::open(options.text, options.max_bytes);
+  const std::string_view text(reinterpret_cast<const char*>(source.bytes().data()),
+                              source.bytes().size());
+  auto tokenizer = CharTokenizer::from_text(text, source.name());
+  TextWindows::Settings settings;
+  settings.seq_len = options.seq_len.value_or(kTextDefaults.seq_len);
+  settings.held_out = options.val_fraction;
+  settings.seed = static_cast<std::uint64_t>(options.seed);
+  auto data = std::make_unique<TextWindows>(tokenizer->encode(text), tokenizer->vocab_size(),
+                                            settings, source.name());
+  Task task;
+  task.name = "text";
+  task.about =
+      fmt::format("{}: {} characters, {} distinct; the last {} are held out", source.name(),
+                  grouped(data->training_tokens() + data->held_out_tokens()),
+                  tokenizer->vocab_size(), grouped(data->held_out_tokens()));
+  task.yardstick_name = "unigram";
+  task.yardstick = data->unigram_entropy();
+  task.yardstick_about = "guessing by the characters' frequencies alone";
+  task.evaluated_over = fmt::format("{} held-out windows", data->evaluation_batch().batch);
+  task.tokenizer = std::move(tokenizer);
+  task.data = std::move(data);
+  return task;
+}
+
+ModelConfig model_config(const Options& options, const DataSource& data) {
+  ModelConfig config = options.model;
+  config.vocab_size = data.vocab_size();
+  config.seq_len = data.seq_len();
+  config.kv_heads = options.kv_heads.value_or(0);
+  config.head_dim = options.head_dim.value_or(0);
+  config.mlp_hidden = options.mlp_hidden.value_or(0);
+  if (options.max_positions || config.position == Position::kLearned) {
+    config.max_positions = options.max_positions.value_or(config.seq_len);
+  }
+  config = config.completed();
+  config.validate();
+  const auto longest = config.longest_sequence();
+  if (longest && *longest < config.seq_len) {
+    throw UsageError(fmt::format("--max-positions must reach --seq-len: {} is below {}", *longest,
+                                 config.seq_len));
+  }
+  return config;
+}
+
+TrainerSettings trainer_settings(const Options& options, const Task& task) {
+  if (options.betas.size() != 2) {
+    throw UsageError(
+        fmt::format("--betas wants two numbers, such as 0.9,0.999: {} came", options.betas.size()));
+  }
+  const TaskDefaults& defaults = task.name == "text" ? kTextDefaults : kProgressionDefaults;
+  TrainerSettings settings;
+  settings.adamw = options.adamw;
+  settings.adamw.beta1 = options.betas[0];
+  settings.adamw.beta2 = options.betas[1];
+  settings.batch = options.batch.value_or(defaults.batch);
+  settings.threads = static_cast<int>(options.threads);
+  return settings;
+}
+
+// --dry-run: what training would take.
+void report_sizes(const ModelConfig& config, Index batch, int threads, cli::Format format,
+                  cli::Report& report) {
+  const ParameterCounts counts = count_parameters(config);
+  const std::vector<std::pair<std::string, Index>> parts = {
+      {"tokens", counts.tokens}, {"positions", counts.positions}, {"attention", counts.attention},
+      {"mlp", counts.mlp},       {"norms", counts.norms},         {"head", counts.head},
+      {"total", counts.total},   {"block", counts.block}};
+  const double per_token = forward_flops_per_token(config, config.seq_len);
+  const double per_step = 3 * per_token * static_cast<double>(batch * config.seq_len);
+  const TrainingMemory memory = training_memory(config, config.seq_len, batch, threads);
+  const std::vector<std::pair<std::string, Index>> shares = {{"parameters", memory.parameters},
+                                                             {"gradients", memory.gradients},
+                                                             {"optimizer", memory.optimizer},
+                                                             {"activations", memory.activations},
+                                                             {"total", memory.total}};
+  if (format == cli::Format::kJson) {
+    cli::Json document;
+    for (const auto& [part, count] : parts) document["parameters"][part] = count;
+    document["flops"]["forward_per_token"] = per_token;
+    document["flops"]["training_step"] = per_step;
+    for (const auto& [share, bytes] : shares) document["memory"][share] = bytes;
+    report.write(cli::json_text(document));
+    return;
+  }
+  using Align = cli::Table::Align;
+  cli::Table parameters({{"parameters", Align::kLeft}, {"count", Align::kRight}});
+  for (const auto& [part, count] : parts) {
+    parameters.add({part == "block" ? "(one block)" : part, grouped(count)});
+  }
+  report.write(parameters.text());
+  report.print("\nFLOPs: {:.4g} per token forward, {:.4g} a training step of {} tokens\n\n",
+               per_token, per_step, grouped(batch * config.seq_len));
+  cli::Table bytes({{"memory of a step", Align::kLeft}, {"size", Align::kRight}});
+  for (const auto& [share, size] : shares) bytes.add({share, size_text(size)});
+  report.write(bytes.text());
+}
+
+// Training to the end, with progress; false where it diverged.
+struct Outcome {
+  bool diverged = false;
+  StepReport last;
+};
+
+Outcome train(Trainer<float>& trainer, const Task& task, Index steps, Index eval_every,
+              Index tokens_per_step, cli::Session& session) {
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point start = Clock::now();
+  cli::Progress progress(session, steps, "step");
+  Outcome outcome;
+  Evaluation evaluation = trainer.evaluate();
+  while (trainer.state().step < steps) {
+    outcome.last = trainer.step();
+    if (!outcome.last.finite) {
+      outcome.diverged = true;
+      return outcome;
+    }
+    const Index step = outcome.last.step;
+    if (step % eval_every == 0 || step == steps) evaluation = trainer.evaluate();
+    if (!progress.wants(step)) continue;
+    const std::chrono::duration<double> elapsed = Clock::now() - start;
+    progress.update(
+        step,
+        fmt::format("loss {:.4f}  {} {:.4f}  accuracy {:.2f}  {:.2g} tok/s", outcome.last.loss,
+                    task.yardstick_name, task.yardstick, evaluation.accuracy,
+                    static_cast<double>(step * tokens_per_step) / elapsed.count()));
+  }
+  return outcome;
+}
+
+// No causal model gets below the floor: what is lower has seen the future.
+bool leaks(const Task& task, const EvaluationPoint& end) {
+  constexpr double kRounding = 1e-6;
+  return task.yardstick_name == "floor" && end.loss < task.yardstick - kRounding;
+}
+
+cli::Json json_report(const Task& task, const ParameterCounts& counts,
+                      const TrainingState<float>& state, const Outcome& outcome) {
+  cli::Json document;
+  document["task"] = task.name;
+  document["parameters"] = counts.total;
+  document["steps"] = state.step;
+  document[task.yardstick_name] = cli::json_number(task.yardstick);
+  const EvaluationPoint& end = state.evaluations.back();
+  document["loss"] = cli::json_number(outcome.diverged ? outcome.last.loss : end.loss);
+  document["accuracy"] = cli::json_number(end.accuracy);
+  document["diverged"] = outcome.diverged;
+  document["evaluations"] = cli::Json::array();
+  for (const EvaluationPoint& point : state.evaluations) {
+    document["evaluations"].push_back({{"step", point.step},
+                                       {"loss", cli::json_number(point.loss)},
+                                       {"accuracy", cli::json_number(point.accuracy)}});
+  }
+  return document;
+}
+
+void text_report(const Task& task, const TrainingState<float>& state, cli::Report& report) {
+  using Align = cli::Table::Align;
+  cli::Table table({{"step", Align::kRight}, {"loss", Align::kRight}, {"accuracy", Align::kRight}});
+  for (const EvaluationPoint& point : state.evaluations) {
+    table.add({fmt::format("{}", point.step), fmt::format("{:.4f}", point.loss),
+               fmt::format("{:.4f}", point.accuracy)});
+  }
+  report.write(table.text());
+  const EvaluationPoint& end = state.evaluations.back();
+  report.print("\nafter {} steps, over {}:\n", end.step, task.evaluated_over);
+  report.print("loss      {:.5f}\n", end.loss);
+  report.print("{:<10}{:.5f}  ({})\n", task.yardstick_name, task.yardstick, task.yardstick_about);
+  if (task.name == "text") {
+    report.print("          perplexity {:.3f}, {:.3f} bits per character\n", std::exp(end.loss),
+                 end.loss / std::log(2.0));
+    report.print("accuracy  {:.4f}\n", end.accuracy);
+  } else {
+    report.print("accuracy  {:.4f}  (from the third token on)\n", end.accuracy);
+  }
+}
+
+// How the run was set up, for whoever finds the file.
+std::vector<std::pair<std::string, Setting>> run_settings(const Options& options, const Task& task,
+                                                          const TrainerSettings& settings,
+                                                          Index steps) {
+  std::vector<std::pair<std::string, Setting>> all = {
+      {"task", task.name},
+      {"steps", steps},
+      {"batch", settings.batch},
+      {"seq_len", task.data->seq_len()},
+      {"optimizer", std::string("adamw")},
+      {"lr", settings.adamw.lr},
+      {"beta1", settings.adamw.beta1},
+      {"beta2", settings.adamw.beta2},
+      {"eps", settings.adamw.eps},
+      {"weight_decay", settings.adamw.weight_decay},
+      {task.yardstick_name, task.yardstick},
+  };
+  if (task.name == "text") all.emplace_back("val_fraction", options.val_fraction);
+  return all;
+}
+
+void save(const Options& options, const Transformer<float>& model, const Tokenizer& tokenizer,
+          const TrainingState<float>& state, const cli::Session& session) {
+  Hdf5Writer writer;
+  Provenance provenance;
+  provenance.format = "attntools-checkpoint";
+  provenance.seed = options.seed;
+  provenance.command = session.history();
+  write_provenance(writer, provenance);
+  write_checkpoint(writer, model, &tokenizer, &state);
+  write_output(options.output, writer.finish());
+}
+
+// Why the answer is no: said whether or not -q was.
+int say_no(const cli::Session& session, const std::string& why) {
+  fmt::print(stderr, "{}: {}\n", session.program_name(), why);
+  return cli::kNo;
+}
+
+int run(const Options& options, cli::Session& session) {
+  if (options.output.empty() && !options.dry_run) {
+    throw UsageError("nowhere to write the model: --output is missing",
+                     {"-o model.h5, or -o - for a pipe; --dry-run only counts"});
+  }
+  if (!options.dry_run) check_output(options.output, {options.text});
+  const Task task = options.text.empty() ? progressions_task(options) : text_task(options);
+  const ModelConfig config = model_config(options, *task.data);
+  const TrainerSettings settings = trainer_settings(options, task);
+  if (options.dry_run) {
+    report_sizes(config, settings.batch, settings.threads, options.format, session.report());
+    return cli::kDone;
+  }
+  const TaskDefaults& defaults = options.text.empty() ? kProgressionDefaults : kTextDefaults;
+  const Index steps = options.steps.value_or(defaults.steps);
+  const Index eval_every = options.eval_every.value_or(std::max<Index>(1, steps / 10));
+  const ParameterCounts counts = count_parameters(config);
+
+  Transformer<float> model(config);
+  model.params().initialise(static_cast<std::uint64_t>(options.seed));
+  Trainer<float> trainer(model, *task.data, settings);
+  trainer.state().settings = run_settings(options, task, settings, steps);
+
+  session.note(task.about);
+  session.note(fmt::format("{} parameters; {} {:.5f}: {}", grouped(counts.total),
+                           task.yardstick_name, task.yardstick, task.yardstick_about));
+  const Outcome outcome =
+      train(trainer, task, steps, eval_every, settings.batch * config.seq_len, session);
+  if (options.format == cli::Format::kJson) {
+    session.report().write(cli::json_text(json_report(task, counts, trainer.state(), outcome)));
+  } else if (!outcome.diverged) {
+    text_report(task, trainer.state(), session.report());
+  }
+  if (outcome.diverged) {
+    return say_no(session, fmt::format("step {}: the loss or a gradient is not finite (loss {}, "
+                                       "gradient norm {}, lr {}): nothing was written",
+                                       outcome.last.step, outcome.last.loss,
+                                       outcome.last.gradient_norm, outcome.last.lr));
+  }
+  save(options, model, *task.tokenizer, trainer.state(), session);
+  if (leaks(task, trainer.state().evaluations.back())) {
+    return say_no(session, "the loss is below its floor: the model sees what it should predict");
+  }
+  return cli::kDone;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return attn::cli::tool_main<Options>(
+      {.name = "tinygpt-train",
+       .summary = "trains a small decoder and writes a checkpoint",
+       .usage = "-o FILE [OPTIONS]",
+       .examples = {{"tinygpt-train -o model.h5", "arithmetic progressions, the tutorial's recipe"},
+                    {"tinygpt-train --steps 300 -o - | tinygpt-generate -i - --prompt \"3 5\"",
+                     "through a pipe"},
+                    {"tinygpt-train --text book.txt -o book.h5", "a text, character by character"},
+                    {"tinygpt-train --dry-run --dim 512 --heads 8",
+                     "parameters, FLOPs and memory, without training"}},
+       .notes =
+           "Progressions start at 0 to 9, go on by 1 to 9, modulo 10. The second token cannot be\n"
+           "known, so the mean loss of n tokens has the floor ln 9 / (n - 1), which is 0.19975 "
+           "for\n"
+           "12: a loss of 0.20 is success. A loss below the floor means that the model sees the\n"
+           "future. A text must be UTF-8 and hold at least --seq-len + 1 tokens in each part; its\n"
+           "loss is printed beside the entropy of its characters' frequencies. Values of switches\n"
+           "are spelled as in the file's attributes. The same command writes the same bytes,\n"
+           "whatever --threads.",
+       .meaning_of_no = "training diverged, or its loss is below what is possible",
+       .bare_call_works = true},
+      argc, argv, declare, run);
+}
