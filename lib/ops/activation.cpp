@@ -1,65 +1,167 @@
 #include "ops/activation.h"
 
-#include <cmath>
-#include <numbers>
+#include "ops/dispatch.h"
 
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "ops/activation.cpp"
+#include <hwy/foreach_target.h>
+
+#include "ops/simd-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace attn {
+namespace HWY_NAMESPACE {
+
+// Each has value(x) and derivative(x) on vectors.
+
+struct Gelu {
+  template <class V>
+  HWY_INLINE V value(V x) const {
+    return hn::Mul(x, normal(x).cdf);
+  }
+  template <class V>
+  HWY_INLINE V derivative(V x) const {
+    const Normal<V> at = normal(x);
+    return hn::MulAdd(x, at.density, at.cdf);
+  }
+};
+
+// 0.5 (1 + tanh u) is the logistic function of 2u.
+struct GeluTanh {
+  static constexpr double kScale = 2 * 0.79788456080286535588;  // 2 sqrt(2/pi)
+  static constexpr double kCubic = 0.044715;
+
+  // Beyond 30 the function is 0 or x; x^3 must not overflow there.
+  template <class V>
+  HWY_INLINE V near(V x) const {
+    const hn::DFromV<V> d;
+    const V bound = hn::Set(d, hn::TFromV<V>{30});
+    return hn::IfThenElse(hn::Gt(hn::Abs(x), bound), hn::CopySignToAbs(bound, x), x);
+  }
+  template <class V>
+  HWY_INLINE V gate(V x) const {
+    using T = hn::TFromV<V>;
+    const hn::DFromV<V> d;
+    const V scale = hn::Set(d, static_cast<T>(kScale));
+    const V cubic = hn::Set(d, static_cast<T>(kScale * kCubic));
+    return sigmoid(hn::Mul(x, hn::MulAdd(cubic, hn::Mul(x, x), scale)));
+  }
+  template <class V>
+  HWY_INLINE V value(V x) const {
+    return hn::Mul(x, gate(near(x)));
+  }
+  template <class V>
+  HWY_INLINE V derivative(V x) const {
+    using T = hn::TFromV<V>;
+    const hn::DFromV<V> d;
+    const V at = near(x);
+    const V s = gate(at);
+    const V slope = hn::MulAdd(hn::Set(d, static_cast<T>(3 * kScale * kCubic)), hn::Mul(at, at),
+                               hn::Set(d, static_cast<T>(kScale)));
+    const V rest = hn::NegMulAdd(s, s, s);  // s (1 - s)
+    return hn::MulAdd(hn::Mul(at, slope), rest, s);
+  }
+};
+
+struct Relu {
+  template <class V>
+  HWY_INLINE V value(V x) const {
+    return hn::IfThenZeroElse(hn::Lt(x, hn::Zero(hn::DFromV<V>())), x);  // keeps a NaN
+  }
+  template <class V>
+  HWY_INLINE V derivative(V x) const {
+    const hn::DFromV<V> d;
+    return hn::IfThenElseZero(hn::Gt(x, hn::Zero(d)), hn::Set(d, hn::TFromV<V>{1}));
+  }
+};
+
+struct Silu {
+  template <class V>
+  HWY_INLINE V value(V x) const {
+    return hn::Mul(x, sigmoid(x));
+  }
+  template <class V>
+  HWY_INLINE V derivative(V x) const {
+    const V s = sigmoid(x);
+    return hn::MulAdd(x, hn::NegMulAdd(s, s, s), s);
+  }
+};
+
+template <class F>
+HWY_INLINE void with_activation(Activation f, const F& use) {
+  switch (f) {
+    case Activation::kGelu:
+      return use(Gelu());
+    case Activation::kGeluTanh:
+      return use(GeluTanh());
+    case Activation::kRelu:
+      return use(Relu());
+    case Activation::kSilu:
+      return use(Silu());
+  }
+}
+
+template <class T>
+void forward_rows(Activation f, Matrix<const T> x, Matrix<T> y) {
+  with_activation(f, [&](auto op) HWY_ATTR {
+    for (Index i = 0; i < y.rows(); ++i) {
+      transform<T>(
+          y.cols(), y.row(i), [op](auto v) HWY_ATTR { return op.value(v); }, x.row(i));
+    }
+  });
+}
+
+template <class T>
+void backward_rows(Activation f, Matrix<const T> x, Matrix<const T> d_y, Matrix<T> d_x) {
+  with_activation(f, [&](auto op) HWY_ATTR {
+    const auto add = [op](auto at, auto d_at, auto sum)
+                         HWY_ATTR { return hn::MulAdd(op.derivative(at), d_at, sum); };
+    for (Index i = 0; i < d_x.rows(); ++i) {
+      transform<T>(d_x.cols(), d_x.row(i), add, x.row(i), d_y.row(i), d_x.row(i));
+    }
+  });
+}
+
+template <class T>
+void swiglu_rows(Matrix<const T> gate, Matrix<const T> up, Matrix<T> y) {
+  const auto product = [](auto g, auto u) HWY_ATTR { return hn::Mul(Silu().value(g), u); };
+  for (Index i = 0; i < y.rows(); ++i) {
+    transform<T>(y.cols(), y.row(i), product, gate.row(i), up.row(i));
+  }
+}
+
+template <class T>
+void swiglu_backward_rows(Matrix<const T> gate, Matrix<const T> up, Matrix<const T> d_y,
+                          Matrix<T> d_gate, Matrix<T> d_up) {
+  const auto to_gate = [](auto g, auto u, auto d_at, auto sum) HWY_ATTR {
+    return hn::MulAdd(hn::Mul(d_at, u), Silu().derivative(g), sum);
+  };
+  const auto to_up = [](auto g, auto d_at, auto sum)
+                         HWY_ATTR { return hn::MulAdd(d_at, Silu().value(g), sum); };
+  for (Index i = 0; i < d_gate.rows(); ++i) {
+    transform<T>(d_gate.cols(), d_gate.row(i), to_gate, gate.row(i), up.row(i), d_y.row(i),
+                 d_gate.row(i));
+    transform<T>(d_up.cols(), d_up.row(i), to_up, gate.row(i), d_y.row(i), d_up.row(i));
+  }
+}
+
+ATTNTOOLS_BOTH_TYPES(forward_rows);
+ATTNTOOLS_BOTH_TYPES(backward_rows);
+ATTNTOOLS_BOTH_TYPES(swiglu_rows);
+ATTNTOOLS_BOTH_TYPES(swiglu_backward_rows);
+
+}  // namespace HWY_NAMESPACE
+}  // namespace attn
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
 namespace attn {
 namespace {
 
-template <class T>
-constexpr T kSqrt2OverPi = static_cast<T>(0.79788456080286535588L);
-template <class T>
-constexpr T kCubic = static_cast<T>(0.044715L);
-
-template <class T>
-T sigmoid(T x) {
-  return T{1} / (T{1} + std::exp(-x));
-}
-
-// Phi(x), the standard normal's distribution function, and its density.
-template <class T>
-T normal_cdf(T x) {
-  return T{0.5} * (T{1} + std::erf(x * (std::numbers::sqrt2_v<T> / T{2})));
-}
-template <class T>
-T normal_density(T x) {
-  return std::exp(T{-0.5} * x * x) * static_cast<T>(0.39894228040143267794L);
-}
-
-template <class T>
-T value(Activation f, T x) {
-  switch (f) {
-    case Activation::kGelu:
-      return x * normal_cdf(x);
-    case Activation::kGeluTanh:
-      return T{0.5} * x * (T{1} + std::tanh(kSqrt2OverPi<T> * (x + kCubic<T> * x * x * x)));
-    case Activation::kRelu:
-      return x < T{0} ? T{0} : x;
-    case Activation::kSilu:
-      return x * sigmoid(x);
-  }
-  return x;
-}
-
-template <class T>
-T derivative(Activation f, T x) {
-  switch (f) {
-    case Activation::kGelu:
-      return normal_cdf(x) + x * normal_density(x);
-    case Activation::kGeluTanh: {
-      const T t = std::tanh(kSqrt2OverPi<T> * (x + kCubic<T> * x * x * x));
-      const T inner = kSqrt2OverPi<T> * (T{1} + T{3} * kCubic<T> * x * x);
-      return T{0.5} * (T{1} + t) + T{0.5} * x * (T{1} - t * t) * inner;
-    }
-    case Activation::kRelu:
-      return x > T{0} ? T{1} : T{0};
-    case Activation::kSilu: {
-      const T s = sigmoid(x);
-      return s * (T{1} + x * (T{1} - s));
-    }
-  }
-  return T{1};
-}
+ATTNTOOLS_EXPORT(forward_rows);
+ATTNTOOLS_EXPORT(backward_rows);
+ATTNTOOLS_EXPORT(swiglu_rows);
+ATTNTOOLS_EXPORT(swiglu_backward_rows);
 
 template <class T>
 void require_same(In<T> x, Matrix<T> y, const char* what) {
@@ -71,29 +173,21 @@ void require_same(In<T> x, Matrix<T> y, const char* what) {
 template <class T>
 void activate(Activation f, In<T> x, Matrix<T> y) {
   require_same<T>(x, y, "activate: the shapes differ");
-  for (Index i = 0; i < y.rows(); ++i) {
-    for (Index j = 0; j < y.cols(); ++j) y(i, j) = value(f, x(i, j));
-  }
+  ATTNTOOLS_DISPATCH(T, forward_rows)(f, x, y);
 }
 
 template <class T>
 void activate_backward(Activation f, In<T> x, In<T> d_y, Matrix<T> d_x) {
   require_same<T>(x, d_x, "activate_backward: the shapes differ");
   require_same<T>(d_y, d_x, "activate_backward: the shapes differ");
-  for (Index i = 0; i < d_x.rows(); ++i) {
-    for (Index j = 0; j < d_x.cols(); ++j) d_x(i, j) += derivative(f, x(i, j)) * d_y(i, j);
-  }
+  ATTNTOOLS_DISPATCH(T, backward_rows)(f, x, d_y, d_x);
 }
 
 template <class T>
 void swiglu(In<T> gate, In<T> up, Matrix<T> y) {
   require_same<T>(gate, y, "swiglu: the shapes differ");
   require_same<T>(up, y, "swiglu: the shapes differ");
-  for (Index i = 0; i < y.rows(); ++i) {
-    for (Index j = 0; j < y.cols(); ++j) {
-      y(i, j) = value(Activation::kSilu, gate(i, j)) * up(i, j);
-    }
-  }
+  ATTNTOOLS_DISPATCH(T, swiglu_rows)(gate, up, y);
 }
 
 template <class T>
@@ -102,12 +196,7 @@ void swiglu_backward(In<T> gate, In<T> up, In<T> d_y, Matrix<T> d_gate, Matrix<T
   require_same<T>(up, d_gate, "swiglu_backward: the shapes differ");
   require_same<T>(d_y, d_gate, "swiglu_backward: the shapes differ");
   require_same<T>(d_y, d_up, "swiglu_backward: the shapes differ");
-  for (Index i = 0; i < d_gate.rows(); ++i) {
-    for (Index j = 0; j < d_gate.cols(); ++j) {
-      d_gate(i, j) += d_y(i, j) * up(i, j) * derivative(Activation::kSilu, gate(i, j));
-      d_up(i, j) += d_y(i, j) * value(Activation::kSilu, gate(i, j));
-    }
-  }
+  ATTNTOOLS_DISPATCH(T, swiglu_backward_rows)(gate, up, d_y, d_gate, d_up);
 }
 
 template void activate<float>(Activation, In<float>, Matrix<float>);
@@ -121,3 +210,4 @@ template void swiglu_backward<double>(In<double>, In<double>, In<double>, Matrix
                                       Matrix<double>);
 
 }  // namespace attn
+#endif  // HWY_ONCE

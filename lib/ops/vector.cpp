@@ -1,11 +1,92 @@
 #include "ops/vector.h"
 
+#include "ops/dispatch.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "ops/vector.cpp"
+#include <hwy/foreach_target.h>
+
+#include "ops/simd-inl.h"
+
+HWY_BEFORE_NAMESPACE();
 namespace attn {
+namespace HWY_NAMESPACE {
+
+template <class T>
+void add_rows(Matrix<const T> x, Matrix<T> y) {
+  for (Index i = 0; i < y.rows(); ++i) {
+    transform<T>(
+        y.cols(), y.row(i), [](auto a, auto b) HWY_ATTR { return hn::Add(a, b); }, y.row(i),
+        x.row(i));
+  }
+}
+
+template <class T>
+void sum_rows(Matrix<const T> a, Matrix<const T> b, Matrix<T> y) {
+  for (Index i = 0; i < y.rows(); ++i) {
+    transform<T>(
+        y.cols(), y.row(i), [](auto u, auto v) HWY_ATTR { return hn::Add(u, v); }, a.row(i),
+        b.row(i));
+  }
+}
+
+template <class T>
+void scale_all(T factor, T* y, Index count) {
+  const auto by = hn::Set(Tag<T>(), factor);
+  transform<T>(
+      count, y, [=](auto v) HWY_ATTR { return hn::Mul(v, by); }, y);
+}
+
+template <class T>
+double squares(const T* x, Index count) {
+  const Tag<double> d;
+  const hn::Rebind<T, decltype(d)> narrow;
+  const Index lanes = lanes_of<double>();
+  const auto widened = [=](const T* from) HWY_ATTR {
+    if constexpr (std::is_same_v<T, double>) {
+      return hn::LoadU(d, from);
+    } else {
+      return hn::PromoteTo(d, hn::LoadU(narrow, from));
+    }
+  };
+  auto even = hn::Zero(d);
+  auto odd = hn::Zero(d);
+  Index i = 0;
+  for (; i + 2 * lanes <= count; i += 2 * lanes) {
+    const auto a = widened(x + i);
+    const auto b = widened(x + i + lanes);
+    even = hn::MulAdd(a, a, even);
+    odd = hn::MulAdd(b, b, odd);
+  }
+  double total = hn::GetLane(hn::SumOfLanes(d, hn::Add(even, odd)));
+  for (; i < count; ++i) total += static_cast<double>(x[i]) * static_cast<double>(x[i]);
+  return total;
+}
+
+ATTNTOOLS_BOTH_TYPES(add_rows);
+ATTNTOOLS_BOTH_TYPES(sum_rows);
+ATTNTOOLS_BOTH_TYPES(scale_all);
+ATTNTOOLS_BOTH_TYPES(squares);
+
+}  // namespace HWY_NAMESPACE
+}  // namespace attn
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace attn {
+namespace {
+
+ATTNTOOLS_EXPORT(add_rows);
+ATTNTOOLS_EXPORT(sum_rows);
+ATTNTOOLS_EXPORT(scale_all);
+ATTNTOOLS_EXPORT(squares);
+
+}  // namespace
 
 template <class T>
 void add(In<T> x, Matrix<T> y) {
   require_shape(x.rows() == y.rows() && x.cols() == y.cols(), "add: the shapes differ");
-  for (Index i = 0; i < y.rows(); ++i) add(x.row(i), y.row(i), y.cols());
+  ATTNTOOLS_DISPATCH(T, add_rows)(x, y);
 }
 
 template <class T>
@@ -13,36 +94,33 @@ void sum(In<T> a, In<T> b, Matrix<T> y) {
   require_shape(
       a.rows() == y.rows() && a.cols() == y.cols() && b.rows() == y.rows() && b.cols() == y.cols(),
       "sum: the shapes differ");
-  for (Index i = 0; i < y.rows(); ++i) {
-    for (Index j = 0; j < y.cols(); ++j) y(i, j) = a(i, j) + b(i, j);
-  }
+  ATTNTOOLS_DISPATCH(T, sum_rows)(a, b, y);
 }
 
+// A row stride of 0 is one row again and again.
 template <class T>
 void add_row(const std::type_identity_t<T>* row, Matrix<T> y) {
-  for (Index i = 0; i < y.rows(); ++i) add(row, y.row(i), y.cols());
+  ATTNTOOLS_DISPATCH(T, add_rows)(Matrix<const T>(row, y.rows(), y.cols(), 0), y);
 }
 
 template <class T>
 void add_column_sums(In<T> x, T* row) {
-  for (Index i = 0; i < x.rows(); ++i) add(x.row(i), row, x.cols());
+  ATTNTOOLS_DISPATCH(T, add_rows)(x, Matrix<T>(row, x.rows(), x.cols(), 0));
 }
 
 template <class T>
 void add(const std::type_identity_t<T>* x, T* y, Index count) {
-  for (Index i = 0; i < count; ++i) y[i] += x[i];
+  ATTNTOOLS_DISPATCH(T, add_rows)(Matrix<const T>(x, 1, count), Matrix<T>(y, 1, count));
 }
 
 template <class T>
 void scale(std::type_identity_t<T> factor, T* y, Index count) {
-  for (Index i = 0; i < count; ++i) y[i] *= factor;
+  ATTNTOOLS_DISPATCH(T, scale_all)(factor, y, count);
 }
 
 template <class T>
 double sum_of_squares(const T* x, Index count) {
-  double total = 0;
-  for (Index i = 0; i < count; ++i) total += static_cast<double>(x[i]) * static_cast<double>(x[i]);
-  return total;
+  return ATTNTOOLS_DISPATCH(T, squares)(x, count);
 }
 
 template void add<float>(In<float>, Matrix<float>);
@@ -61,3 +139,4 @@ template double sum_of_squares<float>(const float*, Index);
 template double sum_of_squares<double>(const double*, Index);
 
 }  // namespace attn
+#endif  // HWY_ONCE
