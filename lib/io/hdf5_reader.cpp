@@ -112,6 +112,12 @@ std::string datasets_text(const FileContents& contents) {
   return text;
 }
 
+// The coordinates of an axis, which belong to another dataset.
+bool is_scale(const ObjectInfo& info) {
+  const std::pair<std::string, std::string> mark = {"CLASS", "DIMENSION_SCALE"};
+  return std::find(info.attributes.begin(), info.attributes.end(), mark) != info.attributes.end();
+}
+
 }  // namespace
 
 void Hdf5Reader::Impl::fail_missing(const std::string& path) const {
@@ -273,7 +279,7 @@ std::string Hdf5Reader::only_dataset() const {
   std::string only;
   Index count = 0;
   for (const ObjectInfo& info : held.objects) {
-    if (info.kind != "dataset" || !info.readable) continue;
+    if (info.kind != "dataset" || !info.readable || is_scale(info)) continue;
     only = info.path;
     ++count;
   }

@@ -77,8 +77,8 @@ class Hdf5Reader {
   /// hostile file, listing is the riskiest thing to do.
   FileContents contents(Index most = 10000) const;
 
-  /// The path of the one dataset of numbers; DataError that names what there is when there are
-  /// more or none.
+  /// The path of the one dataset of numbers, apart from dimension scales; DataError that names what
+  /// there is when there are more or none.
   std::string only_dataset() const;
 
   /// Attributes of an object ("/" is the root); nothing where the attribute or object is not

@@ -93,6 +93,13 @@ void StoredDataset::read_shape(Index max_bytes) {
 }
 
 void StoredDataset::read_layout(Index max_bytes, std::span<const std::byte> image) {
+  // MATLAB writes an empty array as its shape, which would pass for its values.
+  if (H5Aexists(object_.get(), "MATLAB_empty") > 0) {
+    const auto empty = number_attribute<Index>(object_.get(), "MATLAB_empty", label_);
+    if (empty && empty->size() == 1 && empty->front() != 0) {
+      throw DataError(label_ + " is an empty MATLAB array");
+    }
+  }
   const PropertyId creation(H5Dget_create_plist(object_.get()));
   if (!creation.valid()) fail_damaged(label_);
   const H5D_layout_t layout = H5Pget_layout(creation.get());

@@ -46,5 +46,7 @@ template TensorSummary summarize(const Shape&, std::span<const float>);
 template TensorSummary summarize(const Shape&, std::span<const double>);
 template TensorSummary summarize(const Shape&, std::span<const std::int64_t>);
 template TensorSummary summarize(const Shape&, std::span<const std::uint64_t>);
+template TensorSummary summarize(const Shape&, std::span<const std::int32_t>);
+template TensorSummary summarize(const Shape&, std::span<const std::uint8_t>);
 
 }  // namespace attn

@@ -24,7 +24,7 @@ struct TensorSummary {
   Index finite() const { return count - nonfinite(); }
 };
 
-/// T: float, double, int64 or uint64.
+/// T: float, double, int64, uint64, int32 or uint8.
 template <class T>
 TensorSummary summarize(const Shape& shape, std::span<const T> values);
 
