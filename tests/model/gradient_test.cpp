@@ -1,0 +1,183 @@
+#include "support/gradient_check.h"
+
+#include "model/configurations.h"
+#include "ops/cross_entropy.h"
+
+// Backward against central differences, in double: every parameter of every configuration, and
+// the inputs of every configuration's block.
+
+namespace attn {
+namespace {
+
+using testing::configurations;
+using testing::expect_gradient;
+
+constexpr Index kBatch = 2;
+constexpr Index kLength = 4;
+constexpr Index kSourceLength = 3;
+
+// A model with a batch; the last target of each sequence, and one more, are not counted.
+struct Problem {
+  Transformer<double> model;
+  std::vector<Index> ids, targets, source;
+  std::vector<std::uint8_t> source_mask = {1, 1, 1, 1, 1, 0};
+  Workspace work;
+
+  explicit Problem(const ModelConfig& config)
+      : model(config),
+        ids(testing::some_ids(kBatch * kLength, config.vocab_size, 1)),
+        targets(testing::some_ids(kBatch * kLength, config.vocab_size, 2)) {
+    testing::scramble(model.params(), 3);
+    targets[3] = targets[7] = targets[5] = kIgnoreIndex;
+    if (config.arch == Arch::kEncoderDecoder) {
+      source = testing::some_ids(kBatch * kSourceLength, config.source_vocab_size, 4);
+    }
+  }
+  TokenInput input() const {
+    TokenInput made{ids, {kBatch, kLength, nullptr}, source, {}};
+    if (!source.empty()) made.source_rows = {kBatch, kSourceLength, source_mask.data()};
+    return made;
+  }
+  double loss() {
+    const Arena::Scope scope(work.arena());
+    const Matrix<double> logits = model.forward(model.pass(work), input(), nullptr, nullptr);
+    const CrossEntropy entropy = cross_entropy<double>(logits, targets, 0, Matrix<double>());
+    return entropy.loss_sum / static_cast<double>(entropy.counted);
+  }
+};
+
+// Moves a ReLU's bias so that its inputs, over all rows, stay clear of the kink: into the middle of
+// the widest gap between them, or beyond them all.
+void clear_kink(double& bias, std::vector<double> inputs) {
+  std::sort(inputs.begin(), inputs.end());
+  double widest = 0;
+  double middle = 0;
+  for (std::size_t i = 0; i + 1 < inputs.size(); ++i) {
+    if (inputs[i + 1] - inputs[i] > widest) {
+      widest = inputs[i + 1] - inputs[i];
+      middle = (inputs[i + 1] + inputs[i]) / 2;
+    }
+  }
+  // A parameter moves by up to 3 steps of 2e-3, its effect on an input is a few times that.
+  constexpr double kWideEnough = 0.3;
+  bias -= widest >= kWideEnough ? middle : inputs.front() - kWideEnough;
+}
+
+// first: the ReLU's inputs, (rows, units); bias: its units'.
+void clear_kinks(ParamStore<double>& params, const std::string& bias, Matrix<const double> first) {
+  const ParamInfo* info = params.find(bias);
+  ASSERT_NE(info, nullptr) << bias;
+  for (Index unit = 0; unit < first.cols(); ++unit) {
+    std::vector<double> inputs;
+    for (Index row = 0; row < first.rows(); ++row) inputs.push_back(first(row, unit));
+    clear_kink(params.values()[info->place.offset + unit], inputs);
+  }
+}
+
+void clear_kinks(Problem& p, const std::string& stack, std::size_t depth, bool encoder) {
+  for (std::size_t block = 0; block < depth; ++block) {
+    const Arena::Scope scope(p.work.arena());
+    TransformerTape<double> tape;
+    p.model.forward(p.model.pass(p.work), p.input(), nullptr, &tape);
+    clear_kinks(p.model.params(), fmt::format("{}blocks.{}.mlp.fc1.bias", stack, block),
+                (encoder ? tape.encoder : tape.decoder).blocks[block].mlp.first);
+  }
+}
+
+void avoid_kinks(Problem& p) {
+  const ModelConfig& c = p.model.config();
+  if (c.activation != MlpActivation::kRelu) return;
+  const bool both = c.arch == Arch::kEncoderDecoder;
+  if (both) clear_kinks(p, "encoder.", static_cast<std::size_t>(c.encoder_depth), true);
+  clear_kinks(p, both ? "decoder." : "", static_cast<std::size_t>(c.depth), false);
+}
+
+TEST(Gradient, EveryParameterOfEveryConfiguration) {
+  for (const auto& configuration : configurations()) {
+    SCOPED_TRACE(configuration.name);
+    Problem p(configuration.model);
+    avoid_kinks(p);
+    ParamStore<double>& params = p.model.params();
+    std::vector<double> gradients(static_cast<std::size_t>(params.size()), 0.0);
+    {
+      const Arena::Scope scope(p.work.arena());
+      TransformerTape<double> tape;
+      const Matrix<double> logits =
+          p.model.forward(p.model.pass(p.work), p.input(), nullptr, &tape);
+      cross_entropy<double>(logits, p.targets, 1.0 / 5, logits);
+      p.model.backward({params.values(), gradients.data(), p.work.arena()}, tape, logits);
+    }
+    for (const ParamInfo& info : params.list()) {
+      const auto first = static_cast<std::size_t>(info.place.offset);
+      const auto count = static_cast<std::size_t>(info.place.size());
+      expect_gradient(info.name, std::span(params.values() + first, count),
+                      std::span<const double>(gradients).subspan(first, count),
+                      [&] { return p.loss(); });
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
+TEST(Gradient, InputsOfEveryBlock) {
+  for (const auto& configuration : configurations()) {
+    SCOPED_TRACE(configuration.name);
+    const ModelConfig& c = configuration.model;
+    const bool cross = c.arch == Arch::kEncoderDecoder;
+    ParamStore<double> params;
+    const Block<double> block(params, "block", c.block(true, cross), nullptr);
+    params.allocate();
+    testing::scramble(params, 5);
+
+    Workspace work;
+    const Pass<double> pass{params.values(), work};
+    const Sequences rows{kBatch, kLength, nullptr};
+    const std::vector<std::uint8_t> mask = {1, 1, 0, 1, 1, 1};
+    Tensor<double> x({kBatch * kLength, c.dim});
+    Tensor<double> other({kBatch * kSourceLength, c.dim});
+    Tensor<double> upstream({kBatch * kLength, c.dim});
+    Rng rng(6, RandomPurpose::kExample);
+    for (auto* tensor : {&x, &other, &upstream}) {
+      for (double& value : tensor->values) value = rng.normal();
+    }
+    const Context<double> context{other.matrix(), {kBatch, kSourceLength, mask.data()}};
+    const auto forward = [&](BlockTape<double>* tape) {
+      return block.forward(pass, x.matrix(), rows, cross ? &context : nullptr, nullptr, nullptr,
+                           tape);
+    };
+    if (c.activation == MlpActivation::kRelu) {
+      const Arena::Scope scope(work.arena());
+      BlockTape<double> tape;
+      forward(&tape);
+      clear_kinks(params, "block.mlp.fc1.bias", tape.mlp.first);
+    }
+    const auto loss = [&] {
+      const Arena::Scope scope(work.arena());
+      const Matrix<double> y = forward(nullptr);
+      double sum = 0;
+      for (Index i = 0; i < y.size(); ++i) sum += y.data()[i] * upstream.data()[i];
+      return sum;
+    };
+
+    std::vector<double> gradients(static_cast<std::size_t>(params.size()), 0.0);
+    // Backward adds: what was there before must still be in the result.
+    Tensor<double> d_x({kBatch * kLength, c.dim});
+    Tensor<double> d_other({kBatch * kSourceLength, c.dim});
+    std::fill(d_x.values.begin(), d_x.values.end(), 1.0);
+    std::fill(d_other.values.begin(), d_other.values.end(), 1.0);
+    {
+      const Arena::Scope scope(work.arena());
+      BlockTape<double> tape;
+      forward(&tape);
+      block.backward({params.values(), gradients.data(), work.arena()}, tape, upstream.matrix(),
+                     d_x.matrix(), cross ? d_other.matrix() : Matrix<double>());
+    }
+    for (double& value : d_x.values) value -= 1.0;
+    for (double& value : d_other.values) value -= 1.0;
+    expect_gradient("x", x.values, d_x.values, loss);
+    if (cross) expect_gradient("context", other.values, d_other.values, loss);
+    if (HasFatalFailure()) return;
+  }
+}
+
+}  // namespace
+}  // namespace attn
