@@ -11,6 +11,8 @@
 #include "cli/picture.h"
 #include "cli/table.h"
 #include "core/error.h"
+#include "core/index.h"
+#include "core/text.h"
 
 namespace attn::cli {
 namespace {
@@ -134,8 +136,9 @@ std::string chart(const Chart& chart, const Terminal& terminal) {
   for (int row = 0; row < height; row += std::max(1, (height - 1) / 3)) {
     const double place = 1.0 - static_cast<double>(row) / (height - 1);
     std::string& here = ticks[static_cast<std::size_t>(row)];
-    here = tick(unscaled(y.low + (y.high - y.low) * place, chart.log_y));
-    tick_width = std::max(tick_width, here.size());
+    const double value = unscaled(y.low + (y.high - y.low) * place, chart.log_y);
+    here = chart.y_tick != nullptr ? chart.y_tick(value) : tick(value);
+    tick_width = std::max(tick_width, display_width(here));
   }
   const int width = std::max(8, terminal.width - static_cast<int>(tick_width) - 4);
   Canvas canvas(width, height);

@@ -52,6 +52,8 @@ struct Chart {
   bool log_x = false;
   bool log_y = false;
   int height = 16;  ///< lines of the plot itself
+  /// How a number beside the y axis is written; four digits unless said.
+  std::string (*y_tick)(double value) = nullptr;
 };
 
 /// Lines over an axis, one mark a curve. Points that are not finite (or not positive on a
