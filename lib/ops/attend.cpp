@@ -4,40 +4,23 @@
 #include <cmath>
 #include <limits>
 
-#include "ops/attend_mask.h"
+#include "ops/attend_kernels.h"
+#include "ops/gemm.h"
+
+// Queries are worked on in blocks of rows, keys in tiles: products by gemm (or a small kernel),
+// softmax of the tile with a running maximum and sum, mix by gemm. Keys that no row of a block sees
+// are never touched, which saves the masked half. Where a key of a tile is hidden from some rows
+// of the block only, its weight is 0 and 0 * NaN would be NaN: a tile that holds such values is
+// mixed row by row instead.
 
 namespace attn {
 namespace {
 
-constexpr Index kBlock = 64;  // keys between two looks at the running maximum
+constexpr Index kBlockRows = 96;
+constexpr Index kTileKeys = 256;
 
 template <class T>
 constexpr T kHidden = -std::numeric_limits<T>::infinity();
-
-// One query row of one head, streaming over its keys: `largest` and `total` are the running
-// maximum and sum, `out` the mix so far in units of exp(largest).
-template <class T>
-struct RowState {
-  T largest = kHidden<T>;
-  T total = 0;
-  bool seen = false;
-
-  // The factor by which everything summed so far shrinks when the maximum rises.
-  T raise(T candidate) {
-    if (candidate <= largest) return T{1};
-    const T factor = largest == kHidden<T> ? T{0} : std::exp(largest - candidate);
-    largest = candidate;
-    total *= factor;
-    return factor;
-  }
-};
-
-template <class T>
-T dot(const T* a, const T* b, Index count) {
-  T total = 0;
-  for (Index i = 0; i < count; ++i) total += a[i] * b[i];
-  return total;
-}
 
 template <class T>
 struct Call {
@@ -46,85 +29,99 @@ struct Call {
   std::span<const KvRun<T>> kv;
   const AttendMask<T>& mask;
   Matrix<T> out;
+  const AttendProbe<T>& probe;
   T scale;
   Index kv_rows;
 };
 
-// Adds keys first .. last - 1 of the run that begins at key `base` to the row's sums.
-// scores (a block) is scratch; kept, where not null, receives every final score by key.
+// Memory for one block of rows.
 template <class T>
-void add_keys(const Call<T>& call, const KvRun<T>& run, Index base, Index head, Index row,
-              Index first, Index last, RowState<T>& state, T* scores, T* kept) {
-  const Index kv_head = head / call.shape.group();
-  const Index head_dim = call.shape.head_dim;
-  const Index value_dim = call.shape.value_dim;
-  const T* query = call.q.row(row) + head * head_dim;
-  T* out = call.out.row(row) + head * value_dim;
-  T largest = kHidden<T>;
-  for (Index key = first; key < last; ++key) {
-    T& score = scores[key - first];
-    score = kHidden<T>;
-    if (!hidden_by_table(call.mask, head, row, key)) {
-      const T product = dot(query, run.k.row(key - base) + kv_head * head_dim, head_dim);
-      score = final_score(call.mask, call.scale, head, row, key, product);
-    }
-    if (kept != nullptr) kept[key] = score;
-    largest = std::max(largest, score);
-    // A NaN is in no order; it reaches the sums by itself below.
-    if (score != kHidden<T>) state.seen = true;
+struct Scratch {
+  T* scores;
+  KeyRange* visible;
+  RunningSoftmax<T> state;
+
+  Scratch(Arena& arena, Index rows, Index keys)
+      : scores(arena.allocate<T>(rows * keys)),
+        visible(arena.allocate<KeyRange>(rows)),
+        state{arena.allocate<T>(rows), arena.allocate<T>(rows), arena.allocate<T>(rows),
+              arena.allocate<bool>(rows)} {}
+};
+
+// One tile: rows of the block against keys key0 .. of a run (k and v are those rows, the columns
+// of the block's key-value head).
+template <class T>
+void attend_tile(const Call<T>& call, const RowBlock& block, const Scratch<T>& scratch, bool ragged,
+                 Index key0, Matrix<const T> k, Matrix<const T> v, const KeptScores<T>& kept) {
+  const Matrix<const T> q = block.of(Matrix<const T>(call.q), call.shape.head_dim);
+  const Matrix<T> out = block.of(call.out, call.shape.value_dim);
+  const Index keys = k.rows();
+  const Matrix<T> s(scratch.scores, block.rows, keys, (keys + 15) / 16 * 16);
+  if (is_small(block.rows, keys, q.cols())) {
+    small_products<T>(q, k, s);
+  } else {
+    gemm<T>(Transpose::kNo, Transpose::kYes, T{1}, q, k, T{0}, s);
   }
-  const T factor = state.raise(largest);
-  if (factor != T{1}) {
-    for (Index d = 0; d < value_dim; ++d) out[d] *= factor;
-  }
-  for (Index key = first; key < last; ++key) {
-    const T score = scores[key - first];
-    if (score == kHidden<T>) continue;
-    const T weight = std::exp(score - state.largest);
-    state.total += weight;
-    const T* value = run.v.row(key - base) + kv_head * value_dim;
-    for (Index d = 0; d < value_dim; ++d) out[d] += weight * value[d];
+  softmax_tile(call.mask, call.scale, block, scratch.visible, key0, s, scratch.state, kept);
+  scale_each_row<T>(scratch.state.factor, out);
+  const bool row_by_row = ragged && !all_finite<T>(v);
+  if (row_by_row || is_small(block.rows, keys, v.cols())) {
+    small_mix<T>({s.data(), s.stride(), 1}, v, scratch.visible, key0, row_by_row, out);
+  } else {
+    gemm<T>(Transpose::kNo, Transpose::kNo, T{1}, s, v, T{1}, out);
   }
 }
 
 template <class T>
-void attend_row(const Call<T>& call, Index head, Index row, T* scratch,
-                const AttendProbe<T>& probe) {
+void finish_row(const Call<T>& call, Index head, Index row, T lse, const T* scores) {
   const Index at = head * call.q.rows() + row;
-  const Index table_at = at * call.kv_rows;
-  T* weights = probe.weights == nullptr ? nullptr : probe.weights + table_at;
-  T* scores = probe.scores == nullptr ? nullptr : probe.scores + table_at;
-  T* kept = scores != nullptr ? scores : weights;
-  if (kept != nullptr) std::fill(kept, kept + call.kv_rows, kHidden<T>);
-
-  T* out = call.out.row(row) + head * call.shape.value_dim;
-  std::fill(out, out + call.shape.value_dim, T{0});
-  RowState<T> state;
-  if (call.mask.sinks != nullptr) {
-    state.largest = call.mask.sinks[head];
-    state.total = T{1};
+  if (call.probe.lse != nullptr) call.probe.lse[at] = lse;
+  if (call.probe.weights != nullptr) {
+    weights_of_scores<T>(scores + at * call.kv_rows, call.kv_rows, lse,
+                         call.probe.weights + at * call.kv_rows);
   }
-  const KeyRange range = visible_keys(call.mask, row, call.kv_rows);
+}
+
+template <class T>
+void attend_block(const Call<T>& call, const RowBlock& block, const Scratch<T>& scratch) {
+  const Index kv_head = block.head / call.shape.group();
+  const Matrix<T> out = block.of(call.out, call.shape.value_dim);
+  const RunningSoftmax<T>& state = scratch.state;
+  const BlockRange range = visible_to_block(call.mask, block, call.kv_rows, scratch.visible);
+  T* scores = call.probe.scores != nullptr ? call.probe.scores : call.probe.weights;
+  for (Index r = 0; r < block.rows; ++r) {
+    std::fill(out.row(r), out.row(r) + out.cols(), T{0});
+    const bool sink = call.mask.sinks != nullptr;
+    state.largest[r] = sink ? call.mask.sinks[block.head_of(r)] : kHidden<T>;
+    state.total[r] = sink ? T{1} : T{0};
+    state.seen[r] = false;
+    if (scores != nullptr) {
+      T* row = scores + (block.head_of(r) * call.q.rows() + block.row_of(r)) * call.kv_rows;
+      std::fill(row, row + call.kv_rows, kHidden<T>);
+    }
+  }
   Index base = 0;
   for (const KvRun<T>& run : call.kv) {
-    const Index run_end = std::min(range.end, base + run.k.rows());
-    for (Index first = std::max(range.begin, base); first < run_end; first += kBlock) {
-      const Index last = std::min(run_end, first + kBlock);
-      add_keys(call, run, base, head, row, first, last, state, scratch, kept);
+    const Index begin = std::max(range.keys.begin, base);
+    const Index end = std::min(range.keys.end, base + run.k.rows());
+    const Index step = begin < end ? tile_keys(end - begin, kTileKeys) : 1;
+    for (Index key = begin; key < end; key += step) {
+      const Index keys = std::min(step, end - key);
+      const auto rows_of = [&](Matrix<const T> x, Index width) {
+        return x.row_block(key - base, keys).col_block(kv_head * width, width);
+      };
+      attend_tile(call, block, scratch, range.ragged, key, rows_of(run.k, call.shape.head_dim),
+                  rows_of(run.v, call.shape.value_dim),
+                  KeptScores<T>{scores, call.q.rows(), call.kv_rows});
     }
     base += run.k.rows();
   }
-
-  T lse = kHidden<T>;
-  if (state.seen) {
-    lse = state.largest + std::log(state.total);
-    for (Index d = 0; d < call.shape.value_dim; ++d) out[d] /= state.total;
+  for (Index r = 0; r < block.rows; ++r) {
+    const T lse = state.seen[r] ? state.largest[r] + std::log(state.total[r]) : kHidden<T>;
+    state.factor[r] = state.seen[r] ? T{1} / state.total[r] : T{1};
+    finish_row(call, block.head_of(r), block.row_of(r), lse, scores);
   }
-  if (probe.lse != nullptr) probe.lse[at] = lse;
-  if (weights == nullptr) return;
-  for (Index key = 0; key < call.kv_rows; ++key) {
-    weights[key] = kept[key] == kHidden<T> ? T{0} : std::exp(kept[key] - lse);
-  }
+  scale_each_row<T>(state.factor, out);
 }
 
 }  // namespace
@@ -141,11 +138,22 @@ void attend(const HeadShape& shape, In<T> q, std::span<const KvRun<T>> kv,
     check_attend<T>(shape, q, {nullptr, 0, shape.kv_heads * shape.head_dim},
                     {nullptr, 0, shape.kv_heads * shape.value_dim}, out);
   }
-  const Call<T> call{shape, q, kv, mask, out, score_scale(mask, shape.head_dim), kv_rows};
+  const Call<T> call{shape, q, kv, mask, out, probe, score_scale(mask, shape.head_dim), kv_rows};
+  const bool one_row = q.rows() == 1;
+  const Index most = std::min(kBlockRows, one_row ? shape.group() : q.rows());
   const Arena::Scope scope(arena);
-  T* scratch = arena.allocate<T>(kBlock);
+  const Scratch<T> scratch(arena, most, (std::min(kTileKeys, kv_rows) + 15) / 16 * 16);
+  if (one_row) {
+    for (Index head = 0; head < shape.heads; head += most) {
+      const Index in_group = shape.group() - head % shape.group();
+      attend_block(call, {head, 0, std::min(most, in_group), true}, scratch);
+    }
+    return;
+  }
   for (Index head = 0; head < shape.heads; ++head) {
-    for (Index row = 0; row < q.rows(); ++row) attend_row(call, head, row, scratch, probe);
+    for (Index row = 0; row < q.rows(); row += most) {
+      attend_block(call, {head, row, std::min(most, q.rows() - row), false}, scratch);
+    }
   }
 }
 

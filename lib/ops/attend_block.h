@@ -1,0 +1,118 @@
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+
+#include "ops/attend.h"
+
+// What forward and backward attention share: which keys a row sees, how queries are cut into
+// blocks of rows, and the shapes that must agree.
+
+namespace attn {
+
+/// Keys begin .. end - 1.
+struct KeyRange {
+  Index begin = 0;
+  Index end = 0;
+
+  bool empty() const { return begin >= end; }
+};
+
+/// The keys that the ranges of the mask (causal, windows, kv_len) let a row see. Inside it
+/// `allowed` and a bias of minus infinity may hide more.
+template <class T>
+KeyRange visible_keys(const AttendMask<T>& mask, Index row, Index kv_rows) {
+  const Index position = row + mask.offset;
+  KeyRange range{0, kv_rows};
+  if (mask.kv_len >= 0) range.end = std::min(range.end, mask.kv_len);
+  if (mask.causal) range.end = std::min(range.end, position + 1);
+  // A sum that leaves 63 bits is a window wider than any sequence.
+  if (mask.window_right >= 0) {
+    const auto last = checked_add(position, mask.window_right);
+    if (last) range.end = std::min(range.end, *last + 1);
+  }
+  if (mask.window_left >= 0) {
+    const auto first = checked_add(position, -mask.window_left);
+    if (first) range.begin = std::max(range.begin, *first);
+  }
+  range.end = std::max(range.end, range.begin);
+  return range;
+}
+
+/// mask.scale, or 1 / sqrt(head_dim) where it is 0.
+template <class T>
+T score_scale(const AttendMask<T>& mask, Index head_dim) {
+  return mask.scale != T{0} ? mask.scale : T{1} / std::sqrt(static_cast<T>(head_dim));
+}
+
+/// Query rows that are worked on together against the same keys: either consecutive rows of one
+/// head, or one row of all heads that share a key-value head (decoding reads keys once for them).
+struct RowBlock {
+  Index head = 0;  // of the first row
+  Index row = 0;
+  Index rows = 0;
+  bool over_heads = false;
+
+  Index head_of(Index r) const { return over_heads ? head + r : head; }
+  Index row_of(Index r) const { return over_heads ? row : row + r; }
+  /// These rows of a matrix whose heads are `width` columns each.
+  template <class T>
+  Matrix<T> of(Matrix<T> x, Index width) const {
+    return {x.row(row) + head * width, rows, width, over_heads ? width : x.stride()};
+  }
+};
+
+/// The keys that at least one of the rows sees, and whether they all see all of them.
+struct BlockRange {
+  KeyRange keys;
+  bool ragged = false;
+};
+
+/// `visible` (rows) receives what each row sees.
+template <class T>
+BlockRange visible_to_block(const AttendMask<T>& mask, const RowBlock& block, Index kv_rows,
+                            KeyRange* visible) {
+  KeyRange all{kv_rows, 0};
+  for (Index r = 0; r < block.rows; ++r) {
+    visible[r] = visible_keys(mask, block.row_of(r), kv_rows);
+    if (visible[r].empty()) continue;
+    all.begin = std::min(all.begin, visible[r].begin);
+    all.end = std::max(all.end, visible[r].end);
+  }
+  bool ragged = mask.allowed.data != nullptr || mask.bias.data != nullptr;
+  for (Index r = 0; r < block.rows; ++r) {
+    ragged = ragged || visible[r].begin > all.begin || visible[r].end < all.end;
+  }
+  return {all, ragged};
+}
+
+/// How many keys a tile takes, so that `keys` are cut evenly into tiles of at most `most`.
+inline Index tile_keys(Index keys, Index most) {
+  const Index tiles = (keys + most - 1) / most;
+  const Index even = (keys + tiles - 1) / tiles;
+  return std::min(keys, (even + 15) / 16 * 16);
+}
+
+/// Where products of this size cost BLAS more to prepare than to do.
+inline bool is_small(Index rows, Index keys, Index dim) {
+  return rows <= 4 || (rows <= 32 && keys <= 32 && dim <= 64);
+}
+
+/// Throws ShapeError unless the heads divide and the matrices agree with them.
+template <class T>
+void check_attend(const HeadShape& shape, In<T> q, In<T> k, In<T> v, In<T> out) {
+  require_shape(shape.heads >= 1 && shape.kv_heads >= 1 && shape.heads % shape.kv_heads == 0,
+                "attend: kv_heads must divide heads");
+  require_shape(shape.head_dim >= 1 && shape.value_dim >= 0,
+                "attend: a head wants at least one feature");
+  require_shape(q.cols() == shape.heads * shape.head_dim, "attend: q is not heads * head_dim wide");
+  require_shape(k.cols() == shape.kv_heads * shape.head_dim,
+                "attend: k is not kv_heads * head_dim wide");
+  require_shape(v.cols() == shape.kv_heads * shape.value_dim,
+                "attend: v is not kv_heads * value_dim wide");
+  require_shape(k.rows() == v.rows(), "attend: k and v differ in rows");
+  require_shape(out.rows() == q.rows() && out.cols() == shape.heads * shape.value_dim,
+                "attend: out is not (q_len, heads * value_dim)");
+}
+
+}  // namespace attn
