@@ -7,6 +7,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <string>
@@ -157,6 +158,19 @@ Checkpoint read_decoder(const Hdf5Reader& reader) {
   return checkpoint;
 }
 
+// Positions never trained on are allowed, but the text suffers: the user should not look for a bug.
+void warn_of_length(const ModelConfig& config, const std::vector<Sequence>& sequences,
+                    Index new_tokens, const cli::Session& session) {
+  std::size_t longest = 0;
+  for (const Sequence& sequence : sequences) {
+    longest = std::max(longest, sequence.prompt_ids.size());
+  }
+  const Index length = static_cast<Index>(longest) + new_tokens;
+  if (config.seq_len == 0 || length <= config.seq_len || config.longest_sequence()) return;
+  session.note(fmt::format("goes on to {} tokens, though the model was trained on {} at a time",
+                           length, config.seq_len));
+}
+
 // What one line of output says of a sequence.
 std::string answer(const Sequence& sequence, const Tokenizer& tokenizer, bool echo) {
   return tokenizer.decode(echo ? sequence.ids() : sequence.added.tokens);
@@ -228,6 +242,8 @@ int run(const Options& options, cli::Session& session) {
                                          : encode<DataError>(sequence, tokenizer);
   }
 
+  warn_of_length(checkpoint.model->config(), sequences, options.new_tokens, session);
+
   GenerationSettings settings;
   settings.new_tokens = options.new_tokens;
   settings.use_cache = !options.no_cache;
@@ -269,12 +285,12 @@ int main(int argc, char** argv) {
                     {"tinygpt-generate model.h5 --prompts prompts.txt --format json",
                      "one result for each line of a file"}},
        .notes =
-           "Stdout holds the new tokens only, one line for each prompt. What a text model adds to\n"
-           "--prompt is printed as it is; for --prompts line ends, tabs and backslashes in it\n"
-           "become \\n, \\t and \\\\. A prompt must hold at least one token: an empty one is "
-           "refused,\n"
-           "as is a character that the model was not trained on. A model with learned positions\n"
-           "refuses to go on past its table; the others go on.\n"
-           "--no-cache gives the same text; only the work differs."},
+           "Stdout holds the new tokens only, one line for each prompt. What a text model\n"
+           "adds to --prompt is printed as it is; for --prompts line ends, tabs and\n"
+           "backslashes in it become \\n, \\t and \\\\. A prompt must hold at least one token:\n"
+           "an empty one is refused, as is a character that the model was not trained on.\n"
+           "A model with learned positions refuses to go on past its table; the others go\n"
+           "on, with a word on stderr past the length they were trained on. --no-cache\n"
+           "gives the same text by more work."},
       argc, argv, declare, run);
 }

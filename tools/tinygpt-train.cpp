@@ -213,11 +213,6 @@ ModelConfig model_config(const Options& options, const DataSource& data) {
   }
   config = config.completed();
   config.validate();
-  const auto longest = config.longest_sequence();
-  if (longest && *longest < config.seq_len) {
-    throw UsageError(fmt::format("--max-positions must reach --seq-len: {} is below {}", *longest,
-                                 config.seq_len));
-  }
   return config;
 }
 
@@ -341,7 +336,7 @@ void text_report(const Task& task, const TrainingState<float>& state, cli::Repor
   }
   report.write(table.text());
   const EvaluationPoint& end = state.evaluations.back();
-  report.print("\nafter {} steps, over {}:\n", end.step, task.evaluated_over);
+  report.print("\nafter step {}, over {}:\n", end.step, task.evaluated_over);
   report.print("loss      {:.5f}\n", end.loss);
   report.print("{:<10}{:.5f}  ({})\n", task.yardstick_name, task.yardstick, task.yardstick_about);
   if (task.name == "text") {
@@ -386,6 +381,11 @@ void save(const Options& options, const Transformer<float>& model, const Tokeniz
   write_output(options.output, writer.finish());
 }
 
+// The sign of a NaN means nothing to a reader.
+std::string number_text(double value) {
+  return std::isnan(value) ? "nan" : fmt::format("{}", value);
+}
+
 // Why the answer is no: said whether or not -q was.
 int say_no(const cli::Session& session, const std::string& why) {
   fmt::print(stderr, "{}: {}\n", session.program_name(), why);
@@ -426,10 +426,11 @@ int run(const Options& options, cli::Session& session) {
     text_report(task, trainer.state(), session.report());
   }
   if (outcome.diverged) {
-    return say_no(session, fmt::format("step {}: the loss or a gradient is not finite (loss {}, "
-                                       "gradient norm {}, lr {}): nothing was written",
-                                       outcome.last.step, outcome.last.loss,
-                                       outcome.last.gradient_norm, outcome.last.lr));
+    return say_no(session,
+                  fmt::format("step {}: the loss or a gradient is not finite (loss {}, gradient "
+                              "norm {}, lr {}): nothing was written",
+                              outcome.last.step + 1, number_text(outcome.last.loss),
+                              number_text(outcome.last.gradient_norm), outcome.last.lr));
   }
   save(options, model, *task.tokenizer, trainer.state(), session);
   if (leaks(task, trainer.state().evaluations.back())) {
@@ -451,15 +452,14 @@ int main(int argc, char** argv) {
                     {"tinygpt-train --text book.txt -o book.h5", "a text, character by character"},
                     {"tinygpt-train --dry-run --dim 512 --heads 8",
                      "parameters, FLOPs and memory, without training"}},
-       .notes =
-           "Progressions start at 0 to 9, go on by 1 to 9, modulo 10. The second token cannot be\n"
-           "known, so the mean loss of n tokens has the floor ln 9 / (n - 1), which is 0.19975 "
-           "for\n"
-           "12: a loss of 0.20 is success. A loss below the floor means that the model sees the\n"
-           "future. A text must be UTF-8 and hold at least --seq-len + 1 tokens in each part; its\n"
-           "loss is printed beside the entropy of its characters' frequencies. Values of switches\n"
-           "are spelled as in the file's attributes. The same command writes the same bytes,\n"
-           "whatever --threads.",
+       .notes = "Progressions start at 0 to 9 and go on by 1 to 9, modulo 10. The second token\n"
+                "cannot be known, so the mean loss of n tokens has the floor ln 9 / (n - 1),\n"
+                "which is 0.19975 for 12: a loss of 0.20 is success, and a loss below the floor\n"
+                "means that the model sees the future. A text must be UTF-8, and its part for\n"
+                "training and its held-out part must each have a token more than --seq-len; its\n"
+                "loss is printed beside the entropy of the characters' frequencies. Words of\n"
+                "the model's options are spelled as in the file's attributes. The same command\n"
+                "writes the same bytes, whatever --threads.",
        .meaning_of_no = "training diverged, or its loss is below what is possible",
        .bare_call_works = true},
       argc, argv, declare, run);

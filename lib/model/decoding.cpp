@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "core/error.h"
 #include "core/rng.h"
@@ -103,9 +102,14 @@ Generation generate(const Transformer<T>& model, std::span<const Index> prompt,
   const auto length = checked_add(prompt_length, settings.new_tokens);
   const auto longest = model.config().longest_sequence();
   if (!length || (longest && *length > *longest)) {
-    throw UsageError(fmt::format(
-        "a prompt of {} tokens and {} new ones pass the model's {} positions", prompt_length,
-        settings.new_tokens, longest.value_or(std::numeric_limits<Index>::max())));
+    throw UsageError(
+        longest
+            ? fmt::format("position learned: the table has {} rows (max_positions), a prompt of "
+                          "{} and {} new tokens need {}",
+                          *longest, prompt_length, settings.new_tokens,
+                          prompt_length + settings.new_tokens)
+            : fmt::format("a prompt of {} and {} new tokens are too many", prompt_length,
+                          settings.new_tokens));
   }
   Generation result;
   if (settings.new_tokens == 0) return result;
