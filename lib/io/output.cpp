@@ -56,8 +56,11 @@ std::string folder_of(const std::string& path) {
   return slash == 0 ? "/" : path.substr(0, slash);
 }
 
-std::string base_of(const std::string& path) {
-  return path.substr(path.rfind('/') + 1);  // npos + 1 is 0
+// ".NAME.XXXXXX" beside the file; a name at the system's limit of 255 bytes is cut for it.
+std::string temporary_pattern(const std::string& path) {
+  constexpr std::size_t kMostOfName = 240;
+  const std::string base = path.substr(path.rfind('/') + 1);  // npos + 1 is 0
+  return folder_of(path) + "/." + base.substr(0, kMostOfName) + ".XXXXXX";
 }
 
 void sync_folder(const std::string& folder) {
@@ -70,14 +73,13 @@ void sync_folder(const std::string& folder) {
 
 void replace_file(const std::string& path, mode_t mode, std::span<const std::byte> bytes,
                   const std::string& name) {
-  const std::string folder = folder_of(path);
-  TemporaryFile temporary(folder + "/." + base_of(path) + ".XXXXXX", name);
+  TemporaryFile temporary(temporary_pattern(path), name);
   // Some file systems have no modes.
   static_cast<void>(fchmod(temporary.descriptor(), mode));
   write_all(temporary.descriptor(), bytes, name);
   if (fsync(temporary.descriptor()) != 0 && errno != EINVAL && errno != EROFS) fail(name, errno);
   temporary.rename_to(path, name);
-  sync_folder(folder);
+  sync_folder(folder_of(path));
 }
 
 mode_t mode_of_new_files() {

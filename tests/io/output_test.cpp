@@ -1,0 +1,153 @@
+#include "io/output.h"
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "core/error.h"
+#include "io/temporary_file.h"
+#include "support/process.h"
+
+namespace attn {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::file_text;
+using ::testing::HasSubstr;
+
+class OutputTest : public ::testing::Test {
+ protected:
+  std::string at(const std::string& name) const { return folder_ / name; }
+  std::size_t files() const {
+    return static_cast<std::size_t>(
+        std::distance(fs::directory_iterator(folder_.path()), fs::directory_iterator()));
+  }
+  testing::TempFolder folder_;
+};
+
+template <class Problem, class Call>
+std::string complaint(const Call& call) {
+  try {
+    call();
+  } catch (const Problem& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST_F(OutputTest, NewFileHasTheModeOfNewFiles) {
+  const mode_t before = umask(027);
+  write_output(at("x"), "text");
+  umask(before);
+  EXPECT_EQ(file_text(at("x")), "text");
+  struct stat status = {};
+  ASSERT_EQ(stat(at("x").c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 0777U, 0640U);
+  EXPECT_EQ(files(), 1U);
+}
+
+TEST_F(OutputTest, ReplacedFileKeepsItsModeAndLink) {
+  write_output(at("real"), "old");
+  chmod(at("real").c_str(), 0600);
+  fs::create_symlink("real", at("link"));
+  write_output(at("link"), "new");
+  EXPECT_TRUE(fs::is_symlink(at("link")));
+  EXPECT_EQ(file_text(at("real")), "new");
+  struct stat status = {};
+  ASSERT_EQ(stat(at("real").c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 0777U, 0600U);
+  EXPECT_EQ(files(), 2U);
+}
+
+TEST_F(OutputTest, FifosAndDevicesAreWrittenNotReplaced) {
+  ASSERT_EQ(mkfifo(at("fifo").c_str(), 0600), 0);
+  std::string got;
+  std::thread reader([&] { got = file_text(at("fifo")); });
+  write_output(at("fifo"), "through");
+  reader.join();
+  EXPECT_EQ(got, "through");
+  EXPECT_TRUE(fs::is_fifo(at("fifo")));
+  write_output("/dev/null", "gone");
+  EXPECT_TRUE(fs::is_character_file("/dev/null"));
+}
+
+TEST_F(OutputTest, SaysWhyItCannotWrite) {
+  EXPECT_EQ(complaint<DataError>([] { write_output("/dev/full", "x"); }),
+            "/dev/full: No space left on device");
+  EXPECT_EQ(complaint<DataError>([&] { write_output(at("no/x"), "x"); }),
+            at("no/x") + ": No such file or directory");
+  EXPECT_EQ(complaint<DataError>([&] { write_output(folder_.path(), "x"); }),
+            folder_.path().string() + ": is a directory");
+  EXPECT_EQ(complaint<DataError>([&] { check_output(at("no/x")); }),
+            at("no/x") + ": No such file or directory");
+  EXPECT_EQ(complaint<DataError>([&] { check_output(folder_.path()); }),
+            folder_.path().string() + ": is a directory");
+}
+
+TEST_F(OutputTest, ANameAtItsLongestStillWorks) {
+  write_output(at(std::string(255, 'n')), "x");
+  EXPECT_EQ(file_text(at(std::string(255, 'n'))), "x");
+}
+
+TEST_F(OutputTest, TheInputIsNotReplaced) {
+  write_output(at("a"), "x");
+  fs::create_hard_link(at("a"), at("b"));
+  fs::create_symlink("a", at("c"));
+  for (const char* name : {"a", "b", "c"}) {
+    EXPECT_THAT(complaint<UsageError>([&] { check_output(at(name), {at("a")}); }),
+                HasSubstr("the output would replace the input"))
+        << name;
+  }
+  write_output(at("d"), "x");
+  EXPECT_NO_THROW(check_output(at("d"), {at("a"), "-"}));
+  EXPECT_NO_THROW(check_output(at("new"), {at("a")}));
+}
+
+TEST_F(OutputTest, TerminalIsRefused) {
+  const int terminal = posix_openpt(O_RDWR | O_NOCTTY);
+  if (terminal < 0 || grantpt(terminal) != 0 || unlockpt(terminal) != 0) {
+    GTEST_SKIP() << "needs a pseudo terminal";
+  }
+  const std::string path = ptsname(terminal);
+  const std::string words = path + ": refusing to write binary data to a terminal";
+  EXPECT_EQ(complaint<UsageError>([&] { check_output(path); }), words);
+  EXPECT_EQ(complaint<UsageError>([&] { write_output(path, "x"); }), words);
+  close(terminal);
+}
+
+TEST_F(OutputTest, InterruptRemovesTheTemporaryFile) {
+  write_output(at("x"), "old");
+  for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
+    const pid_t child = fork();
+    if (child == 0) {
+      signal(number, SIG_DFL);
+      const TemporaryFile temporary(at(".x.XXXXXX"), "x");
+      raise(number);
+      _exit(0);
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == number);
+    EXPECT_EQ(files(), 1U);
+  }
+  EXPECT_EQ(file_text(at("x")), "old");
+}
+
+TEST_F(OutputTest, TemporaryFileGoesWithItsOwner) {
+  {
+    const TemporaryFile temporary(at(".x.XXXXXX"), "x");
+    EXPECT_EQ(files(), 1U);
+  }
+  EXPECT_EQ(files(), 0U);
+}
+
+}  // namespace
+}  // namespace attn
