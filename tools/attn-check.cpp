@@ -1,7 +1,8 @@
 // attn-check: does a recorded attention obey the definition and the laws of attention?
 //   attn-check                                   three tokens, step by step
 //   attn-check -i case.h5                        check a file of q, k, v and out
-//   attn-check --tokens 6 -o - | tensor-show -i - --dataset /weights_causal --show
+//   attn-check --q '1 0; 0 1; 1 1' --causal      numbers typed by hand
+//   attn-check --tokens 6 -o - | tensor-show -i - --dataset /weights_causal --slice 0,0 --show
 
 #include <fmt/core.h>
 #include <fmt/ranges.h>
@@ -12,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "check/case_file.h"
+#include "check/case_arguments.h"
 #include "check/case_output.h"
 #include "check/check_attention.h"
 #include "check/example.h"
@@ -64,11 +65,10 @@ void check_combinations(const cli::OptionTable& table, const Options& o) {
   const auto refuse = [&](const std::string& name, const char* why) {
     if (table.given(name)) throw UsageError(fmt::format("--{} {}", name, why));
   };
-  if (o.input.empty()) {
-    for (const std::string& name : kRuleOptions) refuse(name, "needs --input");
-    for (const std::string& name : case_datasets()) refuse(dashed(name), "needs --input");
+  if (o.input.empty() && o.names.empty()) {
+    for (const std::string& name : kRuleOptions) refuse(name, "needs --input or --q");
   } else {
-    refuse("tokens", "makes its own tokens: it does not go with --input");
+    refuse("tokens", "makes its own tokens: it does not go with other inputs");
   }
   if (!o.tokens) refuse("seed", "needs --tokens");
   if (table.given("causal")) refuse("no-causal", "contradicts --causal");
@@ -141,7 +141,7 @@ void declare_rules(cli::OptionTable& table, CaseAttributes& rules) {
 }
 
 void declare_names(cli::OptionTable& table, CaseNames& names) {
-  table.group("Datasets under other names");
+  table.group("Datasets under other names; without input: numbers, a text file, FILE:/dataset");
   for (const std::string& name : case_datasets()) {
     table.custom(
         dashed(name), "PATH",
@@ -255,13 +255,8 @@ std::string maps_picture(const AttentionProblem& problem, const Tensor<double>& 
     const Index b = n / problem.heads();
     const Index h = n % problem.heads();
     std::vector<std::uint8_t>& dots = hidden[static_cast<std::size_t>(n)];
-    dots.resize(static_cast<std::size_t>(rows * keys));
     for (Index i = 0; i < rows; ++i) {
-      const Sight sight = sight_of(problem, b, i);
-      for (Index j = 0; j < keys; ++j) {
-        const bool seen = j >= sight.first && j < sight.end && mask_allows(problem, b, h, i, j);
-        dots[static_cast<std::size_t>(i * keys + j)] = seen ? 0 : 1;
-      }
+      for (Index j = 0; j < keys; ++j) dots.push_back(may_see(problem, b, h, i, j) ? 0 : 1);
     }
     cli::HeatMap map;
     map.title = problem.batch() == 1 ? fmt::format("head {}", h)
@@ -276,6 +271,57 @@ std::string maps_picture(const AttentionProblem& problem, const Tensor<double>& 
       maps.size() == 1 ? cli::heat_map(maps.front(), terminal) : cli::heat_maps(maps, terminal);
   if (shown < all) text += fmt::format("the first {} of {} maps\n", shown, all);
   return text;
+}
+
+// ------------------------------------------------------------------------- steps
+
+std::vector<std::string> numbered(const char* word, Index count) {
+  std::vector<std::string> names;
+  for (Index n = 1; n <= count; ++n) names.push_back(fmt::format("{}{}", word, n));
+  return names;
+}
+
+// Three digits, as the tutorial prints them; a dot where hidden(row, column).
+template <class Hidden>
+std::string matrix_text(const Tensor<double>& values, const std::vector<std::string>& columns,
+                        const Hidden& hidden) {
+  std::vector<Table::Column> heads = {{"", Table::Align::kLeft}};
+  for (const std::string& column : columns) heads.push_back({column});
+  Table table(std::move(heads));
+  const Matrix<const double> matrix = values.matrix();
+  for (Index i = 0; i < matrix.rows(); ++i) {
+    std::vector<std::string> row = {fmt::format("  x{}", i + 1)};
+    for (Index j = 0; j < matrix.cols(); ++j) {
+      row.push_back(hidden(i, j) ? "." : fmt::format("{:.3f}", matrix(i, j)));
+    }
+    table.add(std::move(row));
+  }
+  return table.text();
+}
+
+std::string rows_text(const Tensor<double>& rows) {
+  return matrix_text(rows, numbered("f", rows.dim(-1)), [](Index, Index) { return false; });
+}
+
+// A map of the only head.
+std::string map_text(const AttentionProblem& problem, const Tensor<double>& map) {
+  return matrix_text(map, numbered("x", problem.kv_len()),
+                     [&](Index i, Index j) { return !may_see(problem, 0, 0, i, j); });
+}
+
+// More columns of three digits are no longer read.
+constexpr Index kMostPrinted = 12;
+
+// Scores, weights and outputs of one head.
+void print_steps(const AttentionProblem& problem, const AttentionAnswer& answer,
+                 cli::Report& report) {
+  const std::string scale = problem.rules.scale ? fmt::format("* {:.4g}", *problem.rules.scale)
+                                                : fmt::format("/ sqrt({})", problem.head_dim());
+  report.print("1. scores = q k^T {}: how relevant token j (column) is to token i\n{}\n", scale,
+               map_text(problem, answer.scores));
+  report.print("2. weights = softmax of each row\n{}\n", map_text(problem, answer.weights));
+  report.print("3. outputs = weights times values: each token becomes an average of values\n{}\n",
+               rows_text(answer.out));
 }
 
 // ------------------------------------------------------------------------- a recorded case
@@ -324,7 +370,7 @@ void print_case(const std::string& name, const AttentionCase& recorded,
                shape_text(problem.k.shape), shape_text(problem.v.shape));
   report.print("  {}\n", rules_text(problem));
   for (const std::string& assumption : found.assumptions) report.print("  {}\n", assumption);
-  report.print("\nwhat the file holds, against the float64 reference\n{}",
+  report.print("\nwhat was recorded, against the float64 reference\n{}",
                verdict_table(found.verdict).text());
   report.print("\nthis program's own float32 kernel on the same inputs\n{}",
                verdict_table(found.kernel).text());
@@ -334,77 +380,65 @@ void print_case(const std::string& name, const AttentionCase& recorded,
   }
 }
 
-int run_case(Options o, cli::Session& session) {
+// What a file holds, or what the options themselves hold.
+struct Subject {
+  std::string name;
+  std::string history;
+  AttentionCase recorded;
+  CaseAttributes attributes;
+};
+
+Subject read_subject(const Options& o) {
+  const ReadLimits limits{.max_bytes = o.max_bytes};
+  if (o.input.empty()) {
+    return {"numbers", "", case_from_arguments(o.names, o.attributes, limits), o.attributes};
+  }
+  const Hdf5Reader reader = Hdf5Reader::open(o.input, limits);
+  const CaseAttributes attributes = merged(o.attributes, read_case_attributes(reader));
+  return {reader.name(), read_history(reader), read_case(reader, attributes, o.names), attributes};
+}
+
+int run_case(const Options& o, cli::Session& session) {
   if (!o.output.empty()) check_output(o.output, {o.input});
-  const Hdf5Reader reader = Hdf5Reader::open(o.input, {.max_bytes = o.max_bytes});
-  o.attributes = merged(o.attributes, read_case_attributes(reader));
-  const AttentionCase recorded = read_case(reader, o.attributes, o.names);
+  const Subject subject = read_subject(o);
+  const AttentionProblem& problem = subject.recorded.problem;
+  const bool small = o.input.empty() && problem.batch() * problem.heads() == 1 &&
+                     std::max(problem.q_len(), problem.kv_len()) <= kMostPrinted;
   CheckSettings settings;
-  settings.maps = o.maps || o.show;
+  settings.maps = o.maps || o.show || small;
   settings.threads = static_cast<int>(o.threads);
-  const AttentionReport found = check_attention(recorded, settings);
+  const AttentionReport found = check_attention(subject.recorded, settings);
   if (!o.output.empty()) {
     Provenance provenance;
     provenance.command = session.history();
-    provenance.earlier_history = read_history(reader);
+    provenance.earlier_history = subject.history;
     Hdf5Writer writer;
-    add_answers(writer, found, o.maps, o.attributes.layout.value_or(TensorLayout::kBhsd));
+    add_answers(writer, found, o.maps, subject.attributes.layout.value_or(TensorLayout::kBhsd));
     write_provenance(writer, provenance);
     write_output(o.output, writer.finish());
   }
   cli::Report& report = session.report();
-  if (report.wanted()) {
-    print_case(reader.name(), recorded, found, o.format, report);
-    if (o.show && o.format == Format::kText) {
-      report.print("\nweights\n{}",
-                   maps_picture(recorded.problem, found.fast.weights, session.terminal()));
-    }
+  if (!report.wanted()) return exit_code(found.verdict);
+  if (small && o.format == Format::kText) print_steps(problem, found.fast, report);
+  print_case(subject.name, subject.recorded, found, o.format, report);
+  if (o.show && o.format == Format::kText) {
+    report.print("\nweights\n{}", maps_picture(problem, found.fast.weights, session.terminal()));
   }
   return exit_code(found.verdict);
 }
 
 // ------------------------------------------------------------------------- the example
 
-// Three digits, as the tutorial prints them; a hidden key is a dot.
-std::string matrix_text(const Tensor<double>& values, const char* row_word,
-                        const std::vector<std::string>& columns, bool causal = false) {
-  std::vector<Table::Column> heads = {{"", Table::Align::kLeft}};
-  for (const std::string& column : columns) heads.push_back({column});
-  Table table(std::move(heads));
-  const Matrix<const double> matrix = values.matrix();
-  for (Index i = 0; i < matrix.rows(); ++i) {
-    std::vector<std::string> row = {fmt::format("  {}{}", row_word, i + 1)};
-    for (Index j = 0; j < matrix.cols(); ++j) {
-      row.push_back(causal && j > i ? "." : fmt::format("{:.3f}", matrix(i, j)));
-    }
-    table.add(std::move(row));
-  }
-  return table.text();
-}
-
-std::vector<std::string> numbered(const char* word, Index count) {
-  std::vector<std::string> names;
-  for (Index n = 1; n <= count; ++n) names.push_back(fmt::format("{}{}", word, n));
-  return names;
-}
-
-void print_steps(const AttentionExample& example, const ExampleRun& run, bool random,
-                 cli::Report& report) {
+void print_example_steps(const AttentionExample& example, const ExampleRun& run, bool random,
+                         cli::Report& report) {
   const AttentionProblem& problem = example.problem;
-  const std::vector<std::string> tokens = numbered("x", problem.q_len());
-  const std::vector<std::string> features = numbered("f", problem.head_dim());
   report.print("{} tokens of {} features; {}\n{}\n", problem.q_len(), problem.head_dim(),
                random ? "q = x Wq, k = x Wk, v = x Wv with random projections"
                       : "Wq = Wk = Wv = identity, so q = k = v = x",
-               matrix_text(example.x, "x", features));
-  report.print("1. scores = q k^T / sqrt({}): how relevant token j (column) is to token i\n{}\n",
-               problem.head_dim(), matrix_text(*run.open.scores, "x", tokens));
-  report.print("2. weights = softmax of each row\n{}\n",
-               matrix_text(*run.open.weights, "x", tokens));
-  report.print("3. outputs = weights times values: each token becomes an average of values\n{}\n",
-               matrix_text(*run.open.out, "x", features));
+               rows_text(example.x));
+  print_steps(problem, {*run.open.out, {}, *run.open.weights, *run.open.scores}, report);
   report.print("With a causal mask token i sees tokens up to itself; hidden weights are 0\n{}\n",
-               matrix_text(*run.causal.weights, "x", tokens, true));
+               map_text(run.causal.problem, *run.causal.weights));
 }
 
 void print_laws(const ExampleRun& run, cli::Report& report) {
@@ -452,9 +486,8 @@ void print_example(const Options& o, const AttentionExample& example, const Exam
     report.write(verdict_table(run.verdict).tsv());
     return;
   }
-  constexpr Index kMostPrinted = 12;  // more columns of three digits are no longer read
   if (example.problem.q_len() <= kMostPrinted) {
-    print_steps(example, run, o.tokens.has_value(), report);
+    print_example_steps(example, run, o.tokens.has_value(), report);
   }
   if (o.show) {
     report.print("weights\n{}\nweights under a causal mask\n{}\n",
@@ -485,7 +518,8 @@ int run_example(const Options& o, cli::Session& session) {
 }
 
 int run(const Options& o, cli::Session& session) {
-  return o.input.empty() ? run_example(o, session) : run_case(o, session);
+  const bool bare = o.input.empty() && o.names.empty();
+  return bare ? run_example(o, session) : run_case(o, session);
 }
 
 const cli::Program kProgram = {
@@ -497,6 +531,8 @@ const cli::Program kProgram = {
                  {"attn-check -i case.h5", "the verdict on a file of q, k, v, out ..."},
                  {"attn-check -i dump.h5 --q /layer0/query --causal --json",
                   "names and rules as options"},
+                 {"attn-check --q '1 0; 0 1' --v '5 5; 7 1'",
+                  "numbers typed by hand: k is q unless given"},
                  {"attn-check -o - | tensor-show -i - --dataset /weights", "what was computed"}},
     .notes =
         "A case holds /q (batch, heads, rows, features), /k and /v with as many heads or fewer, "

@@ -158,6 +158,11 @@ bool mask_allows(const AttentionProblem& problem, Index b, Index h, Index i, Ind
   return value != -std::numeric_limits<double>::infinity();
 }
 
+bool may_see(const AttentionProblem& problem, Index b, Index h, Index i, Index j) {
+  const Sight sight = sight_of(problem, b, i);
+  return j >= sight.first && j < sight.end && mask_allows(problem, b, h, i, j);
+}
+
 void validate(const AttentionProblem& problem) {
   validate_tensors(problem);
   validate_mask(problem);

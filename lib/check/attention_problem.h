@@ -86,6 +86,9 @@ Sight sight_of(const AttentionProblem& problem, Index b, Index i);
 /// minus infinity.
 bool mask_allows(const AttentionProblem& problem, Index b, Index h, Index i, Index j);
 
+/// True where sight and mask let query i see key j.
+bool may_see(const AttentionProblem& problem, Index b, Index h, Index i, Index j);
+
 /// Throws DataError, which names the tensor, unless shapes, lengths and rules fit together.
 void validate(const AttentionProblem& problem);
 

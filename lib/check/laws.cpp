@@ -46,10 +46,6 @@ void for_each_row(const AttentionProblem& problem, const Task& task) {
   }
 }
 
-bool sees(const AttentionProblem& problem, const Sight& sight, Index b, Index h, Index i, Index j) {
-  return j >= sight.first && j < sight.end && mask_allows(problem, b, h, i, j);
-}
-
 bool is_dead(const AttentionProblem& problem, Index b, Index h, Index i) {
   const Sight sight = sight_of(problem, b, i);
   for (Index j = sight.first; j < sight.end; ++j) {
@@ -143,7 +139,7 @@ Check hidden_weights_zero(const AttentionCase& recorded) {
   if (!recorded.weights) return not_checked(name, "no weights");
   return zero_where(name, recorded, [&](const Sight& sight, Index b, Index h, Index i, Index j) {
     const bool future = problem.rules.causal && j > sight.position;
-    return !future && !sees(problem, sight, b, h, i, j);
+    return !future && !may_see(problem, b, h, i, j);
   });
 }
 

@@ -1,0 +1,97 @@
+#include "io/tensor_argument.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <utility>
+#include <vector>
+
+#include "core/error.h"
+#include "core/text.h"
+#include "io/byte_source.h"
+
+namespace attn {
+namespace {
+
+constexpr std::string_view kBlanks = " \t,\r";
+
+double number(std::string_view word, const std::string& name) {
+  const std::string_view digits = word.starts_with('+') ? word.substr(1) : word;
+  double value = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  if (error != std::errc() || end != digits.data() + digits.size()) {
+    throw DataError(fmt::format("{}: '{}' is no number", name, escaped(word)));
+  }
+  return value;
+}
+
+std::vector<double> row_of(std::string_view line, const std::string& name) {
+  std::vector<double> row;
+  std::size_t at = line.find_first_not_of(kBlanks);
+  while (at != std::string_view::npos) {
+    const std::size_t end = std::min(line.find_first_of(kBlanks, at), line.size());
+    row.push_back(number(line.substr(at, end - at), name));
+    at = line.find_first_not_of(kBlanks, end);
+  }
+  return row;
+}
+
+bool is_file(const std::string& path) {
+  std::error_code ignored;
+  const auto status = std::filesystem::status(path, ignored);
+  return std::filesystem::exists(status) && !std::filesystem::is_directory(status);
+}
+
+}  // namespace
+
+Tensor<double> parse_numbers(std::string_view text, const std::string& name) {
+  std::vector<double> values;
+  Index rows = 0;
+  Index columns = 0;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find_first_of(";\n"), text.size());
+    const std::string_view line = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    if (line.starts_with('#')) continue;
+    const std::vector<double> row = row_of(line, name);
+    if (row.empty()) continue;
+    const auto count = static_cast<Index>(row.size());
+    if (rows > 0 && count != columns) {
+      throw DataError(
+          fmt::format("{}: row {} has {} numbers, row 1 has {}", name, rows + 1, count, columns));
+    }
+    columns = count;
+    ++rows;
+    values.insert(values.end(), row.begin(), row.end());
+  }
+  if (rows == 0) throw DataError(name + ": no numbers");
+  return rows == 1 ? Tensor<double>({columns}, std::move(values))
+                   : Tensor<double>({rows, columns}, std::move(values));
+}
+
+Tensor<double> tensor_argument(const std::string& value, const std::string& name,
+                               const ReadLimits& limits) {
+  const std::size_t colon = value.find(":/");
+  if (colon != std::string::npos && is_file(value.substr(0, colon))) {
+    return Hdf5Reader::open(value.substr(0, colon), limits).read<double>(value.substr(colon + 1));
+  }
+  if (!is_file(value)) {
+    try {
+      return parse_numbers(value, name);
+    } catch (const DataError& error) {
+      throw UsageError(error.what(), {"want numbers such as '1 0; 0 1', or the name of a file"});
+    }
+  }
+  const ByteSource source = ByteSource::open(value, limits.max_bytes);
+  const auto bytes = source.bytes();
+  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  if (text.starts_with("\x89HDF")) {
+    throw DataError(fmt::format("{}: {} is HDF5", name, escaped(value)),
+                    {fmt::format("say which dataset: {}:/NAME", escaped(value))});
+  }
+  return parse_numbers(text, escaped(value));
+}
+
+}  // namespace attn

@@ -1,0 +1,71 @@
+#include "io/tensor_argument.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <fstream>
+
+#include "core/error.h"
+#include "io/hdf5_writer.h"
+#include "io/output.h"
+#include "support/process.h"
+
+namespace attn {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+std::string complaint(const std::string& text) {
+  try {
+    parse_numbers(text, "--q");
+  } catch (const DataError& error) {
+    return error.what();
+  }
+  return "nothing";
+}
+
+TEST(ParseNumbers, RowsEndAtSemicolonsAndLines) {
+  const Tensor<double> matrix = parse_numbers("1 0;0\t-1e-3\n+2, 3;", "--q");
+  EXPECT_THAT(matrix.shape, ElementsAre(3, 2));
+  EXPECT_THAT(matrix.values, ElementsAre(1, 0, 0, -1e-3, 2, 3));
+}
+
+TEST(ParseNumbers, OneRowIsOneAxis) {
+  EXPECT_THAT(parse_numbers("# f1 f2\n1 2 3\n", "x.tsv").shape, ElementsAre(3));
+}
+
+TEST(ParseNumbers, KnowsWhatIsNotFinite) {
+  const Tensor<double> row = parse_numbers("nan -inf", "--q");
+  EXPECT_TRUE(std::isnan(row.values[0]));
+  EXPECT_EQ(row.values[1], -HUGE_VAL);
+}
+
+TEST(ParseNumbers, NamesWhatIsWrong) {
+  EXPECT_EQ(complaint("1 2; 3 x"), "--q: 'x' is no number");
+  EXPECT_EQ(complaint("1 2,5.5.5"), "--q: '5.5.5' is no number");
+  EXPECT_EQ(complaint("1 2; 3"), "--q: row 2 has 1 numbers, row 1 has 2");
+  EXPECT_EQ(complaint(" ; "), "--q: no numbers");
+}
+
+TEST(TensorArgument, IsAFileWhereThereIsOneElseNumbers) {
+  const testing::TempFolder folder;
+  const std::string table = folder / "x.tsv";
+  std::ofstream(table) << "# a b\n1\t2\n3\t4\n";
+  EXPECT_THAT(tensor_argument(table, "--q").values, ElementsAre(1, 2, 3, 4));
+
+  const std::string file = folder / "x.h5";
+  Hdf5Writer writer;
+  writer.dataset("/group/x", Tensor<float>({1, 2}, {5, 6}));
+  write_output(file, writer.finish());
+  EXPECT_THAT(tensor_argument(file + ":/group/x", "--q").shape, ElementsAre(1, 2));
+  EXPECT_THROW(tensor_argument(file, "--q"), DataError);
+  EXPECT_THROW(tensor_argument(file + ":/nothing", "--q"), DataError);
+
+  EXPECT_THAT(tensor_argument("7 8", "--q").values, ElementsAre(7, 8));
+  EXPECT_THROW(tensor_argument("seven", "--q"), UsageError);
+}
+
+}  // namespace
+}  // namespace attn
