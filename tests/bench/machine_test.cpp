@@ -15,8 +15,13 @@ TEST(Machine, SaysWhatTheSystemTells) {
     EXPECT_GE(bytes, 0);
     EXPECT_LT(bytes, Index{1} << 40);
   }
-  if (machine.l1_data_bytes > 0 && machine.l2_bytes > 0)
+  if (machine.l1_data_bytes > 0 && machine.l2_bytes > 0) {
     EXPECT_LT(machine.l1_data_bytes, machine.l2_bytes);
+  }
+}
+
+TEST(Machine, FreeMemoryIsMoreThanThisTestHas) {
+  EXPECT_GT(available_memory(), Index{1} << 20);
 }
 
 TEST(Machine, NamesItsBuild) {

@@ -1,0 +1,62 @@
+#include "bench/doubts.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "core/text.h"
+
+namespace attn {
+namespace {
+
+constexpr double kNoisySpread = 0.1;
+constexpr double kShortNs = 50'000;  // about a thousand readings of the clock
+
+}  // namespace
+
+std::vector<std::string> doubts_before(const Machine& machine, const std::string& build,
+                                       Index threads) {
+  std::vector<std::string> doubts;
+  if (build == "Debug") doubts.emplace_back("this is a Debug build: its times mean little");
+  if (machine.load > machine.cores) {
+    doubts.push_back(fmt::format("the machine is busy: load average {:.1f} on {} cores",
+                                 machine.load, machine.cores));
+  }
+  if (threads > machine.cores) {
+    doubts.push_back(fmt::format("{} threads on {} cores", threads, machine.cores));
+  }
+  return doubts;
+}
+
+std::vector<std::string> doubts_after(const CacheExperiment& experiment, const Machine& machine) {
+  Index noisy = 0, brief = 0, working_set = 0;
+  double worst = 0;
+  for (const CacheRow& row : experiment.rows()) {
+    const double spread = row.wall.relative_iqr();
+    if (spread > kNoisySpread) ++noisy;
+    worst = std::max(worst, spread);
+    if (row.wall.median() < kShortNs) ++brief;
+    working_set = std::max(working_set, experiment.working_set(row));
+  }
+  const std::size_t all = experiment.rows().size();
+  std::vector<std::string> doubts;
+  if (noisy > 0) {
+    doubts.push_back(
+        fmt::format("{} of {} times are noisy: half of a time's samples spread over up to {:.0f} % "
+                    "of its median",
+                    noisy, all, 100 * worst));
+  }
+  if (brief > 0) {
+    doubts.push_back(
+        fmt::format("{} of {} times are below 50 us: more tokens would tell more", brief, all));
+  }
+  if (machine.l2_bytes > 0 && working_set <= machine.l2_bytes) {
+    doubts.push_back(
+        fmt::format("matrices and cache ({}) fit the second-level cache: this measures it, not "
+                    "memory",
+                    short_size_text(working_set)));
+  }
+  return doubts;
+}
+
+}  // namespace attn

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "bench/cache_experiment.h"
+#include "bench/machine.h"
+
+namespace attn {
+
+/// Why times that will be taken here deserve no belief: a Debug build, a busy machine, more threads
+/// than cores. A line each.
+std::vector<std::string> doubts_before(const Machine& machine, const std::string& build,
+                                       Index threads);
+
+/// Why times that were taken deserve little: a spread above 10 % of the median, runs too short for
+/// the clock, a working set inside the second-level cache.
+std::vector<std::string> doubts_after(const CacheExperiment& experiment, const Machine& machine);
+
+}  // namespace attn

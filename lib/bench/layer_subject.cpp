@@ -1,0 +1,101 @@
+#include "bench/layer_subject.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "core/error.h"
+#include "core/rng.h"
+
+namespace attn {
+namespace {
+
+AttentionConfig config_of(const LayerShape& shape) {
+  AttentionConfig config;
+  config.dim = shape.dim;
+  config.heads = shape.heads;
+  config.kv_heads = shape.kv_heads;
+  config.head_dim = shape.head_dim;
+  return config;
+}
+
+KvShape cache_of(const LayerShape& shape, Index capacity) {
+  KvShape cache;
+  cache.capacity = capacity;
+  cache.kv_heads = shape.kv_heads;
+  cache.head_dim = shape.head_dim;
+  return cache;
+}
+
+void require_at_least_one(Index value, const char* option) {
+  if (value < 1) throw UsageError(fmt::format("{} must be 1 or more: {}", option, value));
+}
+
+}  // namespace
+
+void validate(const LayerShape& shape) {
+  require_at_least_one(shape.dim, "--dim");
+  require_at_least_one(shape.heads, "--heads");
+  require_at_least_one(shape.kv_heads, "--kv-heads");
+  require_at_least_one(shape.head_dim, "--head-dim");
+  if (shape.heads % shape.kv_heads != 0) {
+    throw UsageError(fmt::format("--kv-heads must divide --heads: {} does not divide {}",
+                                 shape.kv_heads, shape.heads));
+  }
+}
+
+double layer_subject_bytes(const LayerShape& shape, Index capacity) {
+  const auto real = [](Index value) { return static_cast<double>(value); };
+  const double q_width = real(shape.heads) * real(shape.head_dim);
+  const double kv_width = real(shape.kv_heads) * real(shape.head_dim);
+  const double matrices = 2.0 * real(shape.dim) * (q_width + kv_width);
+  // Tokens and outputs; the cache; queries, keys, values, what was mixed of them.
+  const double rows = 3.0 * real(shape.dim) + 2.0 * kv_width + 2.0 * (q_width + kv_width);
+  return sizeof(float) * (matrices + real(capacity) * rows);
+}
+
+LayerSubject::LayerSubject(const LayerShape& shape, Index capacity, int threads, std::uint64_t seed)
+    : shape_(shape),
+      attention_(params_, "attn", config_of(shape)),
+      work_(threads),
+      slot_(cache_of(shape, capacity)),
+      tokens_(static_cast<std::size_t>(capacity * shape.dim)) {
+  params_.allocate();
+  params_.initialise(seed);
+  Rng rng(seed, RandomPurpose::kBenchmark);
+  for (float& value : tokens_) value = static_cast<float>(rng.normal());
+}
+
+void LayerSubject::restart() {
+  slot_.truncate(0);
+  counts_.rows.clear();
+}
+
+void LayerSubject::append(Index count, float* output) {
+  run(slot_.length(), count, &slot_, output);
+}
+
+void LayerSubject::recompute(Index length, float* output) {
+  run(0, length, nullptr, output);
+}
+
+void LayerSubject::run(Index first, Index count, KvSlot<float>* slot, float* output) {
+  const Arena::Scope scope(work_.arena());
+  Pass<float> pass{params_.values(), work_};
+  pass.counts = &counts_;
+  Sequences rows;
+  rows.seq_len = count;
+  const Matrix<const float> x(tokens_.data() + first * shape_.dim, count, shape_.dim);
+  const Matrix<float> y = attention_.forward(pass, x, rows, nullptr, slot, nullptr);
+  std::copy_n(y.row(count - 1), shape_.dim, output);
+}
+
+Index LayerSubject::cache_bytes() const {
+  return slot_.bytes() / slot_.capacity() * slot_.length();
+}
+
+Index LayerSubject::weight_bytes() const {
+  return params_.size() * Index{sizeof(float)};
+}
+
+}  // namespace attn

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "bench/decode_subject.h"
+#include "nn/attention.h"
+#include "nn/kv_cache.h"
+
+namespace attn {
+
+/// The tutorial's experiment: one causal self-attention layer without positions, its tokens rows
+/// of normal numbers.
+struct LayerShape {
+  Index dim = 512;
+  Index heads = 8;
+  Index kv_heads = 8;
+  Index head_dim = 64;
+};
+
+/// Throws UsageError, which names the options, for counts below 1 and heads that do not divide.
+void validate(const LayerShape& shape);
+
+/// Bytes that a LayerSubject takes at its largest, as a real number: the arguments may be so large
+/// that no integer holds it.
+double layer_subject_bytes(const LayerShape& shape, Index capacity);
+
+class LayerSubject : public DecodeSubject {
+ public:
+  /// capacity: most tokens it will process.
+  LayerSubject(const LayerShape& shape, Index capacity, int threads, std::uint64_t seed);
+
+  Index width() const override { return shape_.dim; }
+  Index layers() const override { return 1; }
+  Index heads() const override { return shape_.heads; }
+  Index kv_heads() const override { return shape_.kv_heads; }
+  void restart() override;
+  void append(Index count, float* output) override;
+  void recompute(Index length, float* output) override;
+  Index key_rows() const override { return counts_.each(); }
+  Index cache_bytes() const override;
+  Index weight_bytes() const override;
+
+ private:
+  void run(Index first, Index count, KvSlot<float>* slot, float* output);
+
+  LayerShape shape_;
+  ParamStore<float> params_;
+  Attention<float> attention_;
+  Workspace work_;
+  KvSlot<float> slot_;
+  KeyRowCounts counts_;
+  std::vector<float> tokens_;  // (capacity, dim)
+};
+
+}  // namespace attn

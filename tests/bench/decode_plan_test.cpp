@@ -1,0 +1,87 @@
+#include "bench/decode_plan.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "core/error.h"
+
+namespace attn {
+namespace {
+
+// Writes down what it is asked; its "output" of a token is the token's number.
+class Recorder : public DecodeSubject {
+ public:
+  Index width() const override { return 1; }
+  Index layers() const override { return 1; }
+  Index heads() const override { return 1; }
+  Index kv_heads() const override { return 1; }
+  void restart() override { length_ = rows_ = 0; }
+  void append(Index count, float* output) override {
+    length_ += count;
+    rows_ += count;
+    *output = static_cast<float>(length_ - 1);
+  }
+  void recompute(Index length, float* output) override {
+    rows_ += length;
+    *output = static_cast<float>(length - 1);
+  }
+  Index key_rows() const override { return rows_; }
+  Index cache_bytes() const override { return 8 * length_; }
+  Index weight_bytes() const override { return 4; }
+
+ private:
+  Index length_ = 0;
+  Index rows_ = 0;
+};
+
+TEST(DecodePlan, RowsByHand) {
+  // 1 + 2 + 3 + 4; the cache sees each of four tokens once.
+  EXPECT_EQ(expected_key_rows({CacheKind::kNone, 1, 4}), 10);
+  EXPECT_EQ(expected_key_rows({CacheKind::kContiguous, 1, 4}), 4);
+  // A prompt of 3 and then tokens 4 and 5: 3 + 4 + 5.
+  EXPECT_EQ(expected_key_rows({CacheKind::kNone, 3, 5}), 12);
+  EXPECT_EQ(expected_key_rows({CacheKind::kContiguous, 3, 5}), 5);
+  // The tutorial's.
+  EXPECT_EQ(expected_key_rows({CacheKind::kNone, 1, 512}), 131'328);
+}
+
+TEST(DecodePlan, LastNewTokenIsNeverFedBack) {
+  const DecodeWork work{16, 8};
+  EXPECT_EQ(work.first(), 16);
+  EXPECT_EQ(work.total(), 16 + 8 - 1);
+  EXPECT_EQ((DecodeWork{0, 8}).total(), 8);
+  EXPECT_EQ((DecodeWork{0, 8}).first(), 1);
+}
+
+TEST(DecodePlan, CountsAndOutputsOfEveryStep) {
+  Recorder subject;
+  for (const CacheKind cache : {CacheKind::kNone, CacheKind::kContiguous}) {
+    const DecodePlan plan{cache, 3, 5};
+    std::vector<float> outputs(3, -1.0F);
+    // Twice: what an earlier run left behind must not count.
+    run_plan(subject, plan, {outputs.data(), 3, 1});
+    const DecodeRun run = run_plan(subject, plan, {outputs.data(), 3, 1});
+    EXPECT_EQ(outputs, (std::vector<float>{2, 3, 4}));
+    ASSERT_EQ(run.counts.size(), 3U);
+    const bool cached = cache == CacheKind::kContiguous;
+    const std::vector<Index> rows =
+        cached ? std::vector<Index>{3, 4, 5} : std::vector<Index>{3, 7, 12};
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      EXPECT_EQ(run.counts[i].key_rows, rows[i]) << cache_name(cache) << " step " << i;
+      EXPECT_EQ(run.counts[i].cache_bytes, cached ? 8 * static_cast<Index>(3 + i) : 0);
+    }
+    EXPECT_EQ(run.counts.back().key_rows, expected_key_rows(plan));
+  }
+}
+
+TEST(DecodePlan, RefusesOutputsOfAnotherShape) {
+  Recorder subject;
+  std::vector<float> outputs(4);
+  EXPECT_THROW(run_plan(subject, {CacheKind::kNone, 1, 3}, {outputs.data(), 2, 1}), ShapeError);
+  EXPECT_THROW(run_plan(subject, {CacheKind::kNone, 1, 2}, {outputs.data(), 2, 2}), ShapeError);
+  EXPECT_THROW(run_plan(subject, {CacheKind::kNone, 2, 1}, {outputs.data(), 2, 1}), ShapeError);
+}
+
+}  // namespace
+}  // namespace attn
