@@ -26,6 +26,7 @@
 #include "model/attention_maps.h"
 #include "model/checkpoint.h"
 #include "model/decoding.h"
+#include "ops/gemm.h"
 #include "text/id_tokenizer.h"
 #include "text/one_line.h"
 
@@ -89,6 +90,9 @@ void declare(cli::OptionTable& table, Options& options) {
     }
     if (options.show && options.format == cli::Format::kJson) {
       throw UsageError("--show draws into the text that --format json replaces");
+    }
+    if (options.dump_attention == "-") {
+      throw UsageError("--dump-attention - would mix with the tokens on stdout", {"give a file"});
     }
     if (file && (options.show || !options.dump_attention.empty())) {
       throw UsageError("attention maps are of one sequence: give --prompt, not --prompts");
@@ -291,6 +295,7 @@ int main(int argc, char** argv) {
            "an empty one is refused, as is a character that the model was not trained on.\n"
            "A model with learned positions refuses to go on past its table; the others go\n"
            "on, with a word on stderr past the length they were trained on. --no-cache\n"
-           "gives the same text by more work."},
+           "gives the same text by more work.",
+       .versions = [] { return std::vector<std::string>{blas_description()}; }},
       argc, argv, declare, run);
 }

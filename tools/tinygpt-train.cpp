@@ -18,6 +18,7 @@
 
 #include "cli/common_options.h"
 #include "cli/json.h"
+#include "cli/picture.h"
 #include "cli/progress.h"
 #include "cli/table.h"
 #include "cli/tool.h"
@@ -27,8 +28,10 @@
 #include "io/output.h"
 #include "io/provenance.h"
 #include "model/checkpoint.h"
+#include "ops/gemm.h"
 #include "text/char_tokenizer.h"
 #include "text/id_tokenizer.h"
+#include "train/loss_floor.h"
 #include "train/progressions.h"
 #include "train/text_windows.h"
 #include "train/trainer.h"
@@ -59,6 +62,7 @@ struct Options {
   Index max_bytes = cli::kDefaultMaxBytes;
   std::string output;
   bool dry_run = false;
+  bool show = false;
   cli::Format format = cli::Format::kText;
 };
 
@@ -141,10 +145,22 @@ void declare(cli::OptionTable& table, Options& options) {
   table.group("Run");
   cli::output_option(table, options.output, "checkpoint to write, - for stdout");
   table.flag("dry-run", options.dry_run, "only count parameters, FLOPs and memory").not_data();
+  cli::show_options(table, options.show, "draw the loss curve in the terminal");
   cli::format_options(table, options.format, {cli::Format::kText, cli::Format::kJson});
   cli::threads_option(table, options.threads);
   cli::max_bytes_option(table, options.max_bytes);
   cli::progress_option(table);
+
+  table.check([&options] {
+    if (options.output.empty() && !options.dry_run) {
+      throw UsageError("nowhere to write the model: --output is missing",
+                       {"-o model.h5, or -o - for a pipe; --dry-run only counts"});
+    }
+    if (options.show && options.format == cli::Format::kJson) {
+      throw UsageError("--show draws into the text that --format json replaces");
+    }
+    if (options.show && options.dry_run) throw UsageError("--dry-run has no loss to --show");
+  });
 }
 
 // The sequences to learn, how their tokens are written, and what to hold the loss against.
@@ -269,7 +285,12 @@ void report_sizes(const ModelConfig& config, Index batch, int threads, cli::Form
   report.write(bytes.text());
 }
 
-// Training to the end, with progress; false where it diverged.
+std::string rate_text(double per_second) {
+  return per_second < 10000 ? fmt::format("{:.0f}", per_second)
+                            : fmt::format("{:.0f}k", per_second / 1000);
+}
+
+// Training to the end, with progress.
 struct Outcome {
   bool diverged = false;
   StepReport last;
@@ -292,19 +313,12 @@ Outcome train(Trainer<float>& trainer, const Task& task, Index steps, Index eval
     if (step % eval_every == 0 || step == steps) evaluation = trainer.evaluate();
     if (!progress.wants(step)) continue;
     const std::chrono::duration<double> elapsed = Clock::now() - start;
-    progress.update(
-        step,
-        fmt::format("loss {:.4f}  {} {:.4f}  accuracy {:.2f}  {:.2g} tok/s", outcome.last.loss,
-                    task.yardstick_name, task.yardstick, evaluation.accuracy,
-                    static_cast<double>(step * tokens_per_step) / elapsed.count()));
+    const double rate = static_cast<double>(step * tokens_per_step) / elapsed.count();
+    progress.update(step, fmt::format("loss {:.4f} {} {:.4f} accuracy {:.2f} {} tok/s",
+                                      outcome.last.loss, task.yardstick_name, task.yardstick,
+                                      evaluation.accuracy, rate_text(rate)));
   }
   return outcome;
-}
-
-// No causal model gets below the floor: what is lower has seen the future.
-bool leaks(const Task& task, const EvaluationPoint& end) {
-  constexpr double kRounding = 1e-6;
-  return task.yardstick_name == "floor" && end.loss < task.yardstick - kRounding;
 }
 
 cli::Json json_report(const Task& task, const ParameterCounts& counts,
@@ -346,6 +360,26 @@ void text_report(const Task& task, const TrainingState<float>& state, cli::Repor
   } else {
     report.print("accuracy  {:.4f}  (from the third token on)\n", end.accuracy);
   }
+}
+
+// The loss of every update and of every evaluation, over the line they cannot pass or must.
+void draw_losses(const Task& task, const TrainingState<float>& state, cli::Session& session) {
+  cli::Chart chart;
+  chart.title = "loss";
+  chart.x_is = "step";
+  cli::Curve updates{"of an update's batch", state.losses};
+  for (std::size_t i = 0; i < state.losses.size(); ++i) {
+    updates.x.push_back(static_cast<double>(i + 1));
+  }
+  cli::Curve evaluations{"over " + task.evaluated_over, {}, {}};
+  for (const EvaluationPoint& point : state.evaluations) {
+    evaluations.x.push_back(static_cast<double>(point.step));
+    evaluations.y.push_back(point.loss);
+  }
+  const auto last = static_cast<double>(state.step);
+  chart.curves = {
+      updates, evaluations, {task.yardstick_name, {task.yardstick, task.yardstick}, {0, last}}};
+  session.report().write("\n" + cli::chart(chart, session.terminal()));
 }
 
 // How the run was set up, for whoever finds the file.
@@ -393,10 +427,6 @@ int say_no(const cli::Session& session, const std::string& why) {
 }
 
 int run(const Options& options, cli::Session& session) {
-  if (options.output.empty() && !options.dry_run) {
-    throw UsageError("nowhere to write the model: --output is missing",
-                     {"-o model.h5, or -o - for a pipe; --dry-run only counts"});
-  }
   if (!options.dry_run) check_output(options.output, {options.text});
   const Task task = options.text.empty() ? progressions_task(options) : text_task(options);
   const ModelConfig config = model_config(options, *task.data);
@@ -424,6 +454,7 @@ int run(const Options& options, cli::Session& session) {
     session.report().write(cli::json_text(json_report(task, counts, trainer.state(), outcome)));
   } else if (!outcome.diverged) {
     text_report(task, trainer.state(), session.report());
+    if (options.show) draw_losses(task, trainer.state(), session);
   }
   if (outcome.diverged) {
     return say_no(session,
@@ -433,7 +464,7 @@ int run(const Options& options, cli::Session& session) {
                               number_text(outcome.last.gradient_norm), outcome.last.lr));
   }
   save(options, model, *task.tokenizer, trainer.state(), session);
-  if (leaks(task, trainer.state().evaluations.back())) {
+  if (passes_floor(trainer.state().evaluations.back().loss, task.data->loss_floor())) {
     return say_no(session, "the loss is below its floor: the model sees what it should predict");
   }
   return cli::kDone;
@@ -461,6 +492,7 @@ int main(int argc, char** argv) {
                 "the model's options are spelled as in the file's attributes. The same command\n"
                 "writes the same bytes, whatever --threads.",
        .meaning_of_no = "training diverged, or its loss is below what is possible",
-       .bare_call_works = true},
+       .bare_call_works = true,
+       .versions = [] { return std::vector<std::string>{blas_description()}; }},
       argc, argv, declare, run);
 }

@@ -1,0 +1,10 @@
+#pragma once
+
+namespace attn {
+
+/// Is a mean loss, in nats over every sequence of a task, lower than any model can reach that sees
+/// only the past? Then it sees what it should predict. `floor` is DataSource::loss_floor(); 0,
+/// where it is not known, is never passed.
+bool passes_floor(double loss, double floor);
+
+}  // namespace attn
