@@ -1,10 +1,10 @@
 # A thin front for CMake: make, make demo, make test, make asan, make tsan, make format,
-# make tidy, make install. Everything is built under build/PRESET.
+# make tidy, make bench, make install. Everything is built under build/PRESET.
 PRESET ?= release
 JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
 
-.PHONY: all dependencies configure demo test asan tsan debug format format-check tidy install clean
+.PHONY: all dependencies configure demo test asan tsan debug format format-check tidy bench install clean
 
 all: configure
 	cmake --build --preset $(PRESET) --parallel $(JOBS)
@@ -32,6 +32,12 @@ format-check:
 
 tidy: all
 	@scripts/tidy.sh build/$(PRESET)
+
+# Prints figures, asserts none: for a quiet machine.
+bench: all
+	tests/bench/startup.sh build/$(PRESET)/bin
+	build/$(PRESET)/bin/kvcache-bench --preset tutorial
+	tests/bench/training_vs_pytorch.py --bin build/$(PRESET)/bin
 
 install: all
 	cmake --install build/$(PRESET) --prefix $(PREFIX)
