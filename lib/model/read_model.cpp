@@ -70,17 +70,13 @@ std::string as_attributes(std::string text) {
   return text;
 }
 
+// Its version is the reader's business.
 void check_format(const Hdf5Reader& reader) {
   const auto format = reader.text_attribute("/", "format");
   if (!format) return;
   if (*format != kCheckpointFormat) {
     throw DataError(fmt::format("{}: wanted a checkpoint, its format is '{}'", reader.name(),
                                 escaped(*format)));
-  }
-  const Index version = reader.int_attribute("/", "format_version").value_or(1);
-  if (version != 1) {
-    throw DataError(
-        fmt::format("{}: format version {} is not known, only 1", reader.name(), version));
   }
 }
 
