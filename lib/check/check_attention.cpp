@@ -8,6 +8,7 @@
 #include <optional>
 #include <utility>
 
+#include "check/diagnose.h"
 #include "check/fast_attention.h"
 #include "check/laws.h"
 #include "core/text.h"
@@ -64,6 +65,7 @@ class Examination {
     check_laws();
     check_kernel();
     note_assumptions();
+    if (report_.verdict.outcome() == Outcome::kFail) diagnose_failure();
     return std::move(report_);
   }
 
@@ -207,6 +209,18 @@ class Examination {
     checks.push_back(
         compare("weights", report_.fast.weights, report_.truth.weights, single.weights));
     checks.push_back(compare("scores", report_.fast.scores, report_.truth.scores, single.scores));
+  }
+
+  void diagnose_failure() {
+    // Suppositions are tried on whole maps; where nobody wanted them they are made now.
+    AttentionAnswer truth = report_.truth;
+    const Index maps = problem_.batch() * problem_.heads() * problem_.q_len() * problem_.kv_len();
+    if (truth.weights.rank() == 0 && maps <= kMostDiagnosed) {
+      truth = reference_attention(problem_, true, settings_.threads);
+    }
+    report_.verdict.diagnosis = diagnose({recorded_, truth, allowed_.out, allowed_.weights,
+                                          allowed_.scores, allowed_.lse, report_.verdict},
+                                         settings_.threads);
   }
 
   void note_assumptions() {

@@ -24,12 +24,10 @@ double capped(double score, double cap) {
   return cap > 0 ? cap * std::tanh(score / cap) : score;
 }
 
-double raw_score(const AttentionProblem& problem, Index b, Index h, Index i, Index j, bool in_f16) {
+double raw_score(const AttentionProblem& problem, Index b, Index h, Index i, Index j) {
   const double* query = problem.q_row(b, h, i);
   const double* key = problem.k_row(b, problem.kv_head_of(h), j);
-  double product = dot(query, key, problem.head_dim());
-  if (in_f16) product = f16_to_float(float_to_f16(static_cast<float>(product)));
-  return product * problem.scale();
+  return dot(query, key, problem.head_dim()) * problem.scale();
 }
 
 double bias(const AttentionProblem& problem, Index b, Index h, Index i, Index j, Index position) {
@@ -45,17 +43,15 @@ double bias(const AttentionProblem& problem, Index b, Index h, Index i, Index j,
 }
 
 // Final scores of the keys that are seen, minus infinity elsewhere.
-void fill_scores(const AttentionProblem& problem, Index b, Index h, Index i, ReferenceTwist twist,
+void fill_scores(const AttentionProblem& problem, Index b, Index h, Index i,
                  std::vector<double>& scores) {
   const Sight sight = sight_of(problem, b, i);
   const double cap = problem.rules.softcap;
-  std::fill(scores.begin(), scores.end(), twist.softcap_after_mask && cap > 0 ? -cap : -kInfinity);
+  std::fill(scores.begin(), scores.end(), -kInfinity);
   for (Index j = sight.first; j < sight.end; ++j) {
     if (!mask_allows(problem, b, h, i, j)) continue;
-    const double raw = raw_score(problem, b, h, i, j, twist.raw_scores_in_f16);
-    const double more = bias(problem, b, h, i, j, sight.position);
     scores[static_cast<std::size_t>(j)] =
-        twist.softcap_after_mask ? capped(raw + more, cap) : capped(raw, cap) + more;
+        capped(raw_score(problem, b, h, i, j), cap) + bias(problem, b, h, i, j, sight.position);
   }
 }
 
@@ -79,15 +75,14 @@ void copy_row(const std::vector<double>& row, Index at, Tensor<double>& tensor) 
 
 }  // namespace
 
-void reference_row(const AttentionProblem& problem, Index b, Index h, Index i, AttentionRow& row,
-                   ReferenceTwist twist) {
+void reference_row(const AttentionProblem& problem, Index b, Index h, Index i, AttentionRow& row) {
   const auto keys = static_cast<std::size_t>(problem.kv_len());
   row.scores.resize(keys);
   row.weights.assign(keys, 0);
   row.out.assign(static_cast<std::size_t>(problem.value_dim()), 0);
   row.lse = -kInfinity;
   row.seen = 0;
-  fill_scores(problem, b, h, i, twist, row.scores);
+  fill_scores(problem, b, h, i, row.scores);
 
   double top = -kInfinity;
   bool poisoned = false;
@@ -124,8 +119,7 @@ void reference_row(const AttentionProblem& problem, Index b, Index h, Index i, A
   }
 }
 
-AttentionAnswer reference_attention(const AttentionProblem& problem, bool maps, int threads,
-                                    ReferenceTwist twist) {
+AttentionAnswer reference_attention(const AttentionProblem& problem, bool maps, int threads) {
   const Shape rows = {problem.batch(), problem.heads(), problem.q_len()};
   const auto with_columns = [&rows](Index columns) {
     Shape shape = rows;
@@ -141,7 +135,7 @@ AttentionAnswer reference_attention(const AttentionProblem& problem, bool maps, 
   }
   for_each_row(problem, threads, [&](Index at, Index b, Index h, Index i) {
     AttentionRow row;
-    reference_row(problem, b, h, i, row, twist);
+    reference_row(problem, b, h, i, row);
     copy_row(row.out, at, answer.out);
     answer.lse.data()[at] = row.lse;
     if (!maps) return;
@@ -164,7 +158,7 @@ Tensor<double> reference_scores(const AttentionProblem& problem, ScoreStage stag
   for_each_row(problem, threads, [&](Index at, Index b, Index h, Index i) {
     const Sight sight = sight_of(open, b, i);
     for (Index j = sight.first; j < sight.end; ++j) {
-      scores.data()[at * keys + j] = capped(raw_score(problem, b, h, i, j, false), cap);
+      scores.data()[at * keys + j] = capped(raw_score(problem, b, h, i, j), cap);
     }
   });
   return scores;

@@ -27,13 +27,6 @@ struct AttentionRow {
   Index seen = 0;  // keys that take part
 };
 
-/// Steps of the computation that a mistaken implementation takes differently; the reference takes
-/// none of them.
-struct ReferenceTwist {
-  bool softcap_after_mask = false;  // the cap turns minus infinity into minus the cap
-  bool raw_scores_in_f16 = false;   // q.k is rounded to binary16 before it is scaled
-};
-
 /// Attention by the definition (Vaswani et al. 2017, eq. 1), in float64 and plain loops, with no
 /// code of the fast kernel's:
 ///   s = scale * q.k;  s = softcap * tanh(s / softcap);  s += -slope * |p - j| + additive mask;
@@ -41,12 +34,10 @@ struct ReferenceTwist {
 ///   out = sum of weights * v over those keys.
 /// Hidden keys and values are never read. A row without keys gives 0, or NaN where the rules say
 /// so, and a log-sum-exp of minus infinity. The problem must be valid.
-void reference_row(const AttentionProblem& problem, Index b, Index h, Index i, AttentionRow& row,
-                   ReferenceTwist twist = {});
+void reference_row(const AttentionProblem& problem, Index b, Index h, Index i, AttentionRow& row);
 
 /// All rows. Maps take q_len * kv_len numbers a head, the rest is linear in q_len.
-AttentionAnswer reference_attention(const AttentionProblem& problem, bool maps, int threads,
-                                    ReferenceTwist twist = {});
+AttentionAnswer reference_attention(const AttentionProblem& problem, bool maps, int threads);
 
 /// Scores at an earlier stage, for every key that is not padding and in the same packed sequence,
 /// hidden or not; NaN elsewhere. (batch, heads, q_len, kv_len)
