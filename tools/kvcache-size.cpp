@@ -50,8 +50,7 @@ struct Options {
 };
 
 void declare(cli::OptionTable& table, Options& o) {
-  table.group(
-      "Shape, by numbers (each may be a list 32,8,1 or a range 1-8, 16-64+16, 1Ki-128Ki*2)");
+  table.group("Shape, by numbers (LIST: 32,8,1 or 1-8 or 16-64+16 or 1Ki-128Ki*2)");
   table.counts("layers", o.axes.layers, "layers that own a cache").letter('l');
   table.counts("kv-heads", o.axes.kv_heads,
                "key-value heads: as many as query heads for "
@@ -109,8 +108,7 @@ void check_options(const Options& o) {
   if (!o.config.empty()) sources.emplace_back("--config");
   if (!o.model.empty()) sources.emplace_back("--model");
   if (sources.size() > 1) {
-    throw UsageError(fmt::format("{} and {} both give the shape: one of them is too much",
-                                 sources[0], sources[1]));
+    throw UsageError(fmt::format("{} and {} both give the shape", sources[0], sources[1]));
   }
   if (sources.empty()) {
     throw UsageError("no shape: give --layers, --kv-heads and --head-dim, or a file",
@@ -121,6 +119,10 @@ void check_options(const Options& o) {
     throw UsageError(fmt::format(
         "--tokens is missing: how many tokens of each sequence are cached{}",
         o.input.empty() ? "" : fmt::format(" with the shape of '{}'", escaped(o.input))));
+  }
+  if (o.show && o.tokens.size() < 2) {
+    throw UsageError("--show draws bytes against tokens: give several --tokens",
+                     {"such as --tokens 1Ki-128Ki*2"});
   }
 }
 
@@ -306,10 +308,6 @@ void list_models(cli::Report& report) {
 
 // One curve a combination of everything else, up to as many as can be told apart.
 std::string picture(const SizeGrid& grid, const cli::Terminal& terminal) {
-  if (grid.tokens.size() < 2) {
-    throw UsageError("--show draws bytes against tokens: give several --tokens",
-                     {"such as --tokens 1Ki-128Ki*2"});
-  }
   constexpr std::size_t kMostCurves = 5;
   cli::Chart chart{
       .title = "bytes of the cache against tokens, both logarithmic",

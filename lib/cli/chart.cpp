@@ -9,6 +9,7 @@
 
 #include "cli/color.h"
 #include "cli/picture.h"
+#include "cli/picture_grid.h"
 #include "cli/table.h"
 #include "core/error.h"
 #include "core/index.h"
@@ -161,13 +162,13 @@ std::string chart(const Chart& chart, const Terminal& terminal) {
   name.insert(0, (middle - name.size()) / 2, ' ');
   text +=
       '\n' + std::string(tick_width + 3, ' ') + first + padded_right(name, middle) + last + '\n';
-  std::string keys;
+  std::vector<std::string> keys;
   for (std::size_t k = 0; k < chart.curves.size(); ++k) {
-    keys += fmt::format("   {}{}{} {}", line_color(terminal, k), kMarks[k % kMarks.size()],
-                        reset(terminal), chart.curves[k].label);
+    keys.push_back(fmt::format("{}{}{} {}", line_color(terminal, k), kMarks[k % kMarks.size()],
+                               reset(terminal), chart.curves[k].label));
   }
-  if (!chart.y_is.empty()) keys += fmt::format("   up: {}", chart.y_is);
-  return text + keys + '\n';
+  if (!chart.y_is.empty()) keys.push_back(fmt::format("up: {}", chart.y_is));
+  return text + "  " + parts_within(keys, terminal.width - 2) + '\n';
 }
 
 }  // namespace attn::cli

@@ -71,7 +71,7 @@ std::string heat_map(const HeatMap& map, const Terminal& terminal) {
            heads.width() + 2 + cell * static_cast<std::size_t>(map.values.cols()) <= width;
   };
   HeatMap drawn = map;
-  const std::size_t cell = colored ? 4 : (map.low < 0 ? 4 : 2);
+  const std::size_t cell = colored ? 4 : (map.low < 0 && map.high > 0 ? 4 : 2);
   // The column of largest values goes before the cells do.
   drawn.argmax = map.argmax && heads.width() + 2 + argmax_width +
                                        cell * static_cast<std::size_t>(map.values.cols()) <=
@@ -101,7 +101,7 @@ std::string heat_maps(const std::vector<HeatMap>& maps, const Terminal& terminal
   for (const HeatMap& map : maps) {
     check_labels(map);
     grids.emplace_back(map, most_cols * rows_a_line, most_cols);
-    digits = digits && grids.back().cols() <= kMostDigitColumns && map.low >= 0;
+    digits = digits && grids.back().cols() <= kMostDigitColumns && !grids.back().is_signed();
     width =
         std::max({width, static_cast<std::size_t>(grids.back().cols()), display_width(map.title)});
   }

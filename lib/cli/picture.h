@@ -20,8 +20,8 @@ struct HeatMap {
   std::vector<std::string> col_labels = {};
   std::string rows_are = "row";
   std::string cols_are = "column";
-  /// The ends of the scale, the same for all pictures so that they compare. A negative low end
-  /// means signed data: blue below 0, red above.
+  /// The ends of the scale, the same for all pictures so that they compare. With 0 between them
+  /// the data are signed: blue below 0, red above.
   double low = 0.0;
   double high = 1.0;
   /// Say in a last column where each row is largest (small pictures only).

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 #include <optional>
+#include <vector>
 
 #include "cli/table.h"
 
@@ -94,11 +95,14 @@ std::size_t RowHeads::width() const {
 
 std::string legend(const HeatMap& map, const PictureGrid& grid, const Terminal& terminal,
                    const std::string& scale) {
-  std::string text = map.title.empty() ? "" : map.title + "   ";
-  text += fmt::format("{}   rows: {}, columns: {}", scale, map.rows_are, map.cols_are);
-  if (any_hidden(grid)) text += fmt::format("   {} masked", hidden_mark(terminal));
+  std::vector<std::string> parts;
+  if (!map.title.empty()) parts.push_back(map.title);
+  parts.push_back(scale);
+  parts.push_back(fmt::format("rows: {}, columns: {}", map.rows_are, map.cols_are));
+  if (any_hidden(grid)) parts.push_back(fmt::format("{} masked", hidden_mark(terminal)));
+  std::string text = parts_within(parts, terminal.width);
   // On a line of its own, so that nobody misses it.
-  if (grid.pooled()) text += "\n  " + grid.pooling_text();
+  if (grid.pooled()) text.append("\n  ").append(grid.pooling_text());
   return text + "\n";
 }
 

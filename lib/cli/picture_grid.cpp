@@ -33,14 +33,46 @@ GridCell pool(const HeatMap& map, Index row, Index rows, Index col, Index cols, 
   return cell;
 }
 
+std::size_t width_without_escapes(const std::string& text) {
+  std::string plain;
+  bool escape = false;
+  for (const char c : text) {
+    if (c == '\x1b') escape = true;
+    if (!escape) plain += c;
+    if (c == 'm') escape = false;
+  }
+  return display_width(plain);
+}
+
 }  // namespace
+
+std::string parts_within(const std::vector<std::string>& parts, int width) {
+  constexpr std::size_t kGap = 3;
+  constexpr std::size_t kIndent = 2;
+  std::string text;
+  std::size_t used = 0;
+  for (const std::string& part : parts) {
+    const std::size_t wide = width_without_escapes(part);
+    if (used > 0 && used + kGap + wide > static_cast<std::size_t>(width)) {
+      text += '\n';
+      text.append(kIndent, ' ');
+      used = kIndent;
+    } else if (used > 0) {
+      text.append(kGap, ' ');
+      used += kGap;
+    }
+    text += part;
+    used += wide;
+  }
+  return text;
+}
 
 PictureGrid::PictureGrid(const HeatMap& map, Index most_rows, Index most_cols)
     : row_block_(std::max<Index>(1, blocks_for(map.values.rows(), most_rows))),
       col_block_(std::max<Index>(1, blocks_for(map.values.cols(), most_cols))),
       low_(map.low),
       high_(map.high),
-      signed_(map.low < 0) {
+      signed_(map.low < 0 && map.high > 0) {
   rows_ = blocks_for(map.values.rows(), row_block_);
   cols_ = blocks_for(map.values.cols(), col_block_);
   cells_.reserve(static_cast<std::size_t>(rows_ * cols_));

@@ -52,6 +52,9 @@ class PictureGrid {
 /// only where the terminal is.
 std::string label_text(std::string_view label, const Terminal& terminal, std::size_t width);
 
+/// Parts of a legend, three spaces apart, on as many lines as a width needs; colours take none.
+std::string parts_within(const std::vector<std::string>& parts, int width);
+
 /// The mark of a masked cell, and of one that is not finite.
 std::string_view hidden_mark(const Terminal& terminal);
 inline constexpr char kNotFiniteMark = '?';

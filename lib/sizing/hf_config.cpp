@@ -80,7 +80,7 @@ CacheSpec hf_cache_spec(std::string_view json, const std::string& name) {
   try {
     document = nlohmann::json::parse(json);
   } catch (const nlohmann::json::parse_error& error) {
-    throw DataError(fmt::format("{}: no JSON: it breaks at byte {}", name, error.byte));
+    throw DataError(fmt::format("{}: not JSON: it breaks at byte {}", name, error.byte));
   }
   ConfigReader config(document, name);
   return resolve(config);

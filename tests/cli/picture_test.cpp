@@ -190,7 +190,7 @@ TEST(ChartPicture, DrawsEachCurveWithItsMark) {
             " 0 |**             oo\n"
             "   +-----------------\n"
             "    0     step      4\n"
-            "   * up   o down\n");
+            "  * up   o down\n");
 }
 
 TEST(ChartPicture, LeavesOutWhatCannotBeDrawn) {

@@ -101,12 +101,12 @@ TEST(HfConfig, RefusesValuesOfAnotherKind) {
   }
   EXPECT_THAT(refusal(with(R"(, "layer_types": "full_attention")")), HasSubstr("list of words"));
   EXPECT_THAT(refusal("[1, 2]"), HasSubstr("wanted a JSON object"));
-  EXPECT_THAT(refusal("{\"num_hidden_layers\": 4"), HasSubstr("no JSON: it breaks at byte"));
-  EXPECT_THAT(refusal(""), HasSubstr("no JSON"));
+  EXPECT_THAT(refusal("{\"num_hidden_layers\": 4"), HasSubstr("not JSON: it breaks at byte"));
+  EXPECT_THAT(refusal(""), HasSubstr("not JSON"));
 }
 
 TEST(HfConfig, DeepNestingIsNoCrash) {
-  EXPECT_THAT(refusal(std::string(200'000, '[')), HasSubstr("no JSON"));
+  EXPECT_THAT(refusal(std::string(200'000, '[')), HasSubstr("not JSON"));
   const std::string deep = std::string(100'000, '[') + std::string(100'000, ']');
   EXPECT_THAT(refusal(deep), HasSubstr("wanted a JSON object"));
 }
