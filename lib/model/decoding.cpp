@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "core/error.h"
 #include "core/rng.h"
@@ -107,7 +108,7 @@ Generation generate(const Transformer<T>& model, std::span<const Index> prompt,
             ? fmt::format("position learned: the table has {} rows (max_positions), a prompt of "
                           "{} and {} new tokens need {}",
                           *longest, prompt_length, settings.new_tokens,
-                          prompt_length + settings.new_tokens)
+                          length.value_or(std::numeric_limits<Index>::max()))
             : fmt::format("a prompt of {} and {} new tokens are too many", prompt_length,
                           settings.new_tokens));
   }

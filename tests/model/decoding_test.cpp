@@ -140,6 +140,8 @@ TEST(Generate, RefusesAnEmptyPromptAndMoreThanTheTableHolds) {
     EXPECT_THAT(error.what(), ::testing::HasSubstr("4"));
     EXPECT_THAT(error.what(), ::testing::HasSubstr("9"));
   }
+  settings.new_tokens = std::numeric_limits<Index>::max();
+  EXPECT_THROW(generate<float>(model, prompt, settings), UsageError) << "their sum leaves 63 bits";
   settings.new_tokens = 8;
   EXPECT_EQ(generate<float>(model, prompt, settings).tokens.size(), 8U);
   settings.new_tokens = 0;
