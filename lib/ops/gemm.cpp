@@ -80,6 +80,16 @@ void call_blas(CBLAS_TRANSPOSE ta, CBLAS_TRANSPOSE tb, blasint m, blasint n, bla
   cblas_dgemm(CblasRowMajor, ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
 }
 
+void call_blas_vector(CBLAS_TRANSPOSE t, blasint rows, blasint cols, float alpha, const float* a,
+                      blasint lda, const float* x, blasint incx, float* y, blasint incy) {
+  cblas_sgemv(CblasRowMajor, t, rows, cols, alpha, a, lda, x, incx, 1.0F, y, incy);
+}
+
+void call_blas_vector(CBLAS_TRANSPOSE t, blasint rows, blasint cols, double alpha, const double* a,
+                      blasint lda, const double* x, blasint incx, double* y, blasint incy) {
+  cblas_dgemv(CblasRowMajor, t, rows, cols, alpha, a, lda, x, incx, 1.0, y, incy);
+}
+
 template <class T>
 void scale_in_place(T beta, Matrix<T> c) {
   for (Index i = 0; i < c.rows(); ++i) {
@@ -102,6 +112,15 @@ void gemm(Transpose transpose_a, Transpose transpose_b, std::type_identity_t<T> 
   if (m == 0 || n == 0) return;
   if (k == 0) return scale_in_place(beta, c);
   blas_setup();
+  if (m == 1) {
+    // A row times a matrix, what decoding consists of: gemm would first copy the whole matrix,
+    // which takes five times as long as reading it once.
+    if (beta != T{1}) scale_in_place(beta, c);
+    call_blas_vector(flip_b ? CblasNoTrans : CblasTrans, blas_int(b.rows()), blas_int(b.cols()),
+                     alpha, b.data(), leading(b), a.data(), flip_a ? blas_int(a.stride()) : 1,
+                     c.data(), 1);
+    return;
+  }
   call_blas(flip_a ? CblasTrans : CblasNoTrans, flip_b ? CblasTrans : CblasNoTrans, blas_int(m),
             blas_int(n), blas_int(k), alpha, a.data(), leading(a), b.data(), leading(b), beta,
             c.data(), leading(c));
