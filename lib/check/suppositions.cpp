@@ -89,6 +89,16 @@ class Collector {
     return changed;
   }
 
+  // Each number of the mask is another: becomes(value, scale).
+  template <class Becomes>
+  void mask_becomes(const char* name, const Becomes& becomes) {
+    seen(name, [becomes](Problem& p) {
+      if (!p.mask) return;  // another mistake left none
+      const double scale = p.scale();
+      for (double& value : p.mask->values) value = becomes(value, scale);
+    });
+  }
+
   bool causal() const { return rules_.causal; }
   bool bool_mask() const { return problem_.mask && rules_.mask_type == MaskType::kBool; }
   bool additive_mask() const { return problem_.mask && rules_.mask_type == MaskType::kAdditive; }
@@ -120,22 +130,17 @@ class Collector {
            [other](Problem& p) { p.rules.fully_masked = other; });
     }
     if (bool_mask()) {
-      seen("mask-inverted", [](Problem& p) {
-        for (double& value : p.mask->values) value = value == 0 ? 1 : 0;
-      });
+      mask_becomes("mask-inverted", [](double value, double) { return value == 0 ? 1.0 : 0.0; });
       seen("mask-added-as-numbers", [](Problem& p) {
         p.rules.mask_type = MaskType::kAdditive;
+        if (!p.mask) return;
         for (double& value : p.mask->values) value = value == 0 ? 0 : 1;
       });
     }
     if (additive_mask()) {
-      seen("mask-before-scale", [](Problem& p) {
-        const double scale = p.scale();
-        for (double& value : p.mask->values) value *= scale;
-      });
-      seen("mask-inverted", [](Problem& p) {
-        for (double& value : p.mask->values) value = value == -kInfinity ? 0 : -kInfinity;
-      });
+      mask_becomes("mask-before-scale", [](double value, double scale) { return value * scale; });
+      mask_becomes("mask-inverted",
+                   [](double value, double) { return value == -kInfinity ? 0.0 : -kInfinity; });
     }
     if (problem_.mask) seen("mask-ignored", [](Problem& p) { p.mask.reset(); });
     if (!hides()) return;
@@ -162,8 +167,7 @@ class Collector {
     }
     for (Index shift : {Index{1}, Index{-1}}) {
       allowed("causal-off-by-one", [shift](const Problem& p, Index b, Index h, Index i, Index j) {
-        Problem const& open = p;
-        const Sight sight = sight_of(open, b, i);
+        const Sight sight = sight_of(p, b, i);
         if (!mask_allows(p, b, h, i, j)) return false;
         if (shift < 0) return j >= sight.first && j < sight.end && j < sight.position;
         return j >= sight.first && j <= sight.position + 1 && j < key_limit(p, b, i);
@@ -199,20 +203,25 @@ class Collector {
     }
   }
 
+  // -1 is no window, and none has nothing to be moved.
+  static void shift(Index& window, Index change) {
+    if (window >= 0) window += change;
+  }
+
   void windows() {
     const bool left = rules_.window_left >= 0;
     const bool right = rules_.window_right >= 0;
     for (Index change : {Index{1}, Index{-1}}) {
       if (left && rules_.window_left + change >= 0) {
-        seen("window-off-by-one", [change](Problem& p) { p.rules.window_left += change; });
+        seen("window-off-by-one", [change](Problem& p) { shift(p.rules.window_left, change); });
       }
       if (right && rules_.window_right + change >= 0) {
-        seen("window-off-by-one", [change](Problem& p) { p.rules.window_right += change; });
+        seen("window-off-by-one", [change](Problem& p) { shift(p.rules.window_right, change); });
       }
       if (left && right && rules_.window_left + change >= 0 && rules_.window_right + change >= 0) {
         seen("window-off-by-one", [change](Problem& p) {
-          p.rules.window_left += change;
-          p.rules.window_right += change;
+          shift(p.rules.window_left, change);
+          shift(p.rules.window_right, change);
         });
       }
     }
@@ -258,11 +267,16 @@ class Collector {
       copy_first(p.v);
     });
     if (problem_.mask && problem_.mask->dim(0) > 1) {
-      seen("batch-reuse", [](Problem& p) { copy_first(*p.mask); });
+      seen("batch-reuse", [](Problem& p) {
+        if (p.mask) copy_first(*p.mask);
+      });
     }
     if (!problem_.kv_lens.empty()) {
-      seen("batch-reuse",
-           [](Problem& p) { std::fill(p.kv_lens.begin(), p.kv_lens.end(), p.kv_lens.front()); });
+      seen("batch-reuse", [](Problem& p) {
+        if (p.kv_lens.empty()) return;
+        const Index first = p.kv_lens.front();
+        std::fill(p.kv_lens.begin(), p.kv_lens.end(), first);
+      });
     }
   }
 
@@ -425,6 +439,7 @@ class Collector {
     });
     if (rules_.softcap > 0) {
       seen("sink-scaled", [](Problem& p) {
+        if (p.rules.softcap == 0) return;
         for (double& sink : p.sinks) sink = p.rules.softcap * std::tanh(sink / p.rules.softcap);
       });
     }

@@ -9,7 +9,8 @@
 namespace attn {
 
 /// A known mistake that somebody may have made: its name, the problem as they saw it, and the step
-/// they took differently. Several may share a name.
+/// they took differently. Several may share a name. as_seen may follow another mistake's: it finds
+/// nothing to do where that one left nothing.
 struct Supposition {
   std::string name;
   std::function<AttentionProblem(const AttentionProblem&)> as_seen;

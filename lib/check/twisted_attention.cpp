@@ -263,7 +263,14 @@ AttentionAnswer out_stored_by_rows(const AttentionProblem& problem, int threads)
   return answer;
 }
 
+// Only where each tensor has an axis for the other's: no table of one row or one number a head.
 AttentionAnswer heads_as_rows(const AttentionProblem& problem, int threads) {
+  const bool square = problem.kv_heads() == problem.heads() && problem.q_len() > 0 &&
+                      problem.q_len() == problem.kv_len();
+  if (!square || problem.mask || !problem.kv_lens.empty() || !problem.cu_seqlens_q.empty() ||
+      !problem.alibi_slopes.empty() || !problem.sinks.empty()) {
+    return reference_attention(problem, true, threads);
+  }
   AttentionProblem swapped = problem;
   swapped.q = swap_layout(problem.q);
   swapped.k = swap_layout(problem.k);

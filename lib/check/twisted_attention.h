@@ -24,7 +24,8 @@ enum class Twist {
                         // are when the maximum rises
   kForgottenOutRescale,  // the same for the output's sums alone
   kOutStoredByRows,      // (rows, heads) order written into a (heads, rows) array
-  kHeadsAsRows,          // all tensors read and written with heads and rows exchanged
+  kHeadsAsRows,          // all tensors read and written with heads and rows exchanged, where
+                         // their shapes and the rules allow it
 };
 
 /// The answer of an implementation with that mistake, in float64. For diagnosis: it takes

@@ -125,6 +125,18 @@ TEST(Diagnose, TwoMistakesTogetherAreBothNamed) {
               ::testing::UnorderedElementsAre("causal-missing", "missing-scale"));
 }
 
+// Mistakes change what others look at (the mask, the lengths): every pair must bear the other.
+TEST(Diagnose, PairsOfMistakesAreTriedWithoutHarm) {
+  for (const AttentionProblem& problem : problems()) {
+    Tensor<double> out = reference_attention(problem, false, 1).out;
+    out.values[3] += 0.5;
+    EXPECT_FALSE(names_for(with_out(problem, out)).empty());
+    AttentionProblem poisoned = problem;
+    poisoned.q.values[5] = std::numeric_limits<double>::quiet_NaN();
+    EXPECT_FALSE(names_for(with_out(poisoned, out)).empty());
+  }
+}
+
 TEST(Diagnose, WhatNoMistakeExplainsIsANumericError) {
   const AttentionProblem problem = random_problem({}, 63);
   Tensor<double> out = reference_attention(problem, false, 1).out;
