@@ -16,6 +16,7 @@
 namespace attn {
 namespace {
 
+#ifndef ATTNTOOLS_ASAN
 // Bytes of address space that the process has now, from /proc; 0 where that cannot be read.
 std::size_t address_space() {
   std::FILE* file = std::fopen("/proc/self/statm", "re");
@@ -25,6 +26,8 @@ std::size_t address_space() {
   std::fclose(file);
   return got == 1 ? pages * static_cast<std::size_t>(sysconf(_SC_PAGESIZE)) : 0;
 }
+
+#endif
 
 void set_limits(const ChildLimits& limits) {
   const auto limit = [](__rlimit_resource what, rlim_t value) {

@@ -1,65 +1,54 @@
 #include "io/content_digest.h"
 
 #include <fmt/core.h>
-#include <xxhash.h>
 
-#include <memory>
+#include "io/image_digest.h"
+#include "io/xxh3.h"
 
 namespace attn {
 namespace {
 
-class Hash {
- public:
-  Hash() : state_(XXH3_createState(), XXH3_freeState) {
-    if (!state_) throw std::bad_alloc();
-    XXH3_128bits_reset(state_.get());
-  }
-  void add(std::span<const std::byte> bytes) {
-    XXH3_128bits_update(state_.get(), bytes.data(), bytes.size());
-  }
-  /// The length goes first, so that "ab","c" is not "a","bc".
-  void add(std::string_view text) {
-    const std::string length = fmt::format("{}:", text.size());
-    XXH3_128bits_update(state_.get(), length.data(), length.size());
-    XXH3_128bits_update(state_.get(), text.data(), text.size());
-  }
-  std::string text() const {
-    const XXH128_hash_t hash = XXH3_128bits_digest(state_.get());
-    return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
-  }
+constexpr std::string_view kFunction = "xxh3-128:";
 
- private:
-  std::unique_ptr<XXH3_state_t, decltype(&XXH3_freeState)> state_;
-};
+// The length goes first, so that "ab","c" is not "a","bc".
+void add_word(Xxh3& hash, std::string_view word) {
+  hash.add(fmt::format("{}:", word.size()));
+  hash.add(word);
+}
 
 }  // namespace
 
 void ContentDigest::dataset(const std::string& path, std::string_view type, const Shape& shape,
                             std::span<const std::byte> bytes) {
-  Hash hash;
-  hash.add(type);
-  for (const Index extent : shape) hash.add(fmt::format("{}", extent));
-  hash.add("data");
+  Xxh3 hash;
+  add_word(hash, type);
+  for (const Index extent : shape) add_word(hash, fmt::format("{}", extent));
+  add_word(hash, "data");
   hash.add(bytes);
   hashes_[{path, ""}] = hash.text();
 }
 
 void ContentDigest::attribute(const std::string& object, const std::string& name,
                               std::span<const std::byte> bytes) {
-  if (object == "/" && name == kDigestAttribute) return;
-  Hash hash;
+  const bool own = name == kDigestAttribute || name == kImageDigestAttribute;
+  if (object == "/" && own) return;
+  Xxh3 hash;
   hash.add(bytes);
   hashes_[{object, name}] = hash.text();
 }
 
 std::string ContentDigest::text() const {
-  Hash all;
+  Xxh3 all;
   for (const auto& [key, hash] : hashes_) {
-    all.add(key.first);
-    all.add(key.second);
-    all.add(hash);
+    add_word(all, key.first);
+    add_word(all, key.second);
+    add_word(all, hash);
   }
-  return "xxh3-128:" + all.text();
+  return std::string(kFunction) + all.text();
+}
+
+std::string ContentDigest::placeholder() {
+  return std::string(kFunction) + std::string(kXxh3Digits, '0');
 }
 
 }  // namespace attn

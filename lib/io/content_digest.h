@@ -11,7 +11,7 @@
 
 namespace attn {
 
-/// The name of the root attribute, and of the function in front of its value ("xxh3-128:...").
+/// The name of the root attribute.
 inline constexpr const char* kDigestAttribute = "content_digest";
 
 /// XXH3-128 over what a file holds, whatever the order or layout in which it holds it: one hash for
@@ -23,11 +23,13 @@ class ContentDigest {
   /// `type` as DatasetInfo::type_name has it.
   void dataset(const std::string& path, std::string_view type, const Shape& shape,
                std::span<const std::byte> bytes);
-  /// `bytes` as plain_attribute_bytes has them; the digest's own attribute is left out.
+  /// `bytes` as plain_attribute_bytes has them; the digests' own attributes are left out.
   void attribute(const std::string& object, const std::string& name,
                  std::span<const std::byte> bytes);
   /// "xxh3-128:" and 32 hexadecimal digits.
   std::string text() const;
+  /// As long as text(), to be replaced by it.
+  static std::string placeholder();
 
  private:
   std::map<std::pair<std::string, std::string>, std::string> hashes_;

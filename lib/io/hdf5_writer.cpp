@@ -17,6 +17,7 @@
 #include "io/hdf5_attributes.h"
 #include "io/hdf5_library.h"
 #include "io/hdf5_path.h"
+#include "io/image_digest.h"
 #include "io/stored_type.h"
 
 namespace attn {
@@ -110,6 +111,7 @@ struct Hdf5Writer::Impl {
 
   DatasetId make_dataset(std::string_view path, const Shape& shape, hid_t type) {
     const std::string clean = clean_path(path);
+    has_datasets = true;
     make_groups(clean);
     std::vector<hsize_t> extents;
     for (const Index extent : shape) {
@@ -154,6 +156,13 @@ struct Hdf5Writer::Impl {
     put_attribute(object, name, type.get(), space.get(), padded.data(), padded.size());
   }
 
+  // In place, so that it stays where it is: same length, same type.
+  void rewrite_text(const char* name, const std::string& value) {
+    const AttributeId attribute(H5Aopen(file.get(), name, H5P_DEFAULT));
+    const TypeId type = text_type(value.size());
+    require(attribute.valid() && H5Awrite(attribute.get(), type.get(), value.data()) >= 0, name);
+  }
+
   // Padded with NUL, not ended by one: netCDF would show the last one as a character.
   static TypeId text_type(std::size_t length) {
     TypeId type(H5Tcopy(H5T_C_S1));
@@ -167,6 +176,7 @@ struct Hdf5Writer::Impl {
   FileId file;
   ContentDigest content;
   bool wants_digest = false;
+  bool has_datasets = false;
 };
 
 Hdf5Writer::Hdf5Writer() : impl_(std::make_unique<Impl>()) {}
@@ -286,13 +296,17 @@ void Hdf5Writer::scale(std::string_view dataset, Index axis, std::string_view sc
 }
 
 void Hdf5Writer::digest() {
+  const LibraryScope scope;
+  require_shape(!impl_->has_datasets, "Hdf5Writer: digest() comes before the first dataset");
   impl_->wants_digest = true;
+  impl_->put_text("/", kDigestAttribute, ContentDigest::placeholder());
+  impl_->put_text("/", kImageDigestAttribute, image_digest_placeholder());
 }
 
 Hdf5Image Hdf5Writer::finish() {
   const LibraryScope scope;
   Impl& made = *impl_;
-  if (made.wants_digest) made.put_text("/", kDigestAttribute, made.content.text());
+  if (made.wants_digest) made.rewrite_text(kDigestAttribute, made.content.text());
   require(H5Fflush(made.file.get(), H5F_SCOPE_GLOBAL) >= 0, "flush");
   // Asked for before the file is closed; the driver's buffer is rounded up.
   const ssize_t size = H5Fget_file_image(made.file.get(), nullptr, 0);
@@ -300,9 +314,11 @@ Hdf5Image Hdf5Writer::finish() {
   // Not H5Fget_file_image for the bytes: it copies them, and 1.10.8 leaves a wrong checksum in the
   // superblocks of newer formats.
   made.file = FileId();
-  void* data = std::exchange(made.buffer->data, nullptr);
+  auto* data = static_cast<std::byte*>(std::exchange(made.buffer->data, nullptr));
+  Hdf5Image image(data, static_cast<std::size_t>(size));
+  if (made.wants_digest) sign_image({data, static_cast<std::size_t>(size)});
   impl_ = std::make_unique<Impl>();
-  return {static_cast<std::byte*>(data), static_cast<std::size_t>(size)};
+  return image;
 }
 
 }  // namespace attn

@@ -65,8 +65,10 @@ class Hdf5Writer {
   void scale(std::string_view dataset, Index axis, std::string_view scale_dataset,
              const std::string& name);
 
-  /// Adds the root attribute `content_digest` when the file is finished: XXH3-128 over names,
-  /// shapes, bytes and attributes. A reader refuses the file when one of them has changed.
+  /// Adds the root attributes `content_digest` (over names, shapes, numbers and attributes) and
+  /// `image_digest` (over all bytes), both XXH3-128, filled in by finish(). A reader refuses the
+  /// file when it has changed. To be called before the first dataset: the digests stand near the
+  /// start of the file, where a reader finds them without parsing it.
   void digest();
 
   /// The whole file. The writer is empty afterwards.

@@ -57,6 +57,17 @@ void StoredDataset::read_type() {
   }
 }
 
+// MATLAB writes an empty array as its shape, which would pass for its values. Only where the type
+// fits: looking for an attribute has the library decode them all.
+void StoredDataset::refuse_matlab_empty() {
+  if (type_.type != DType::kU64 || shape_.size() != 1) return;
+  if (H5Aexists(object_.get(), "MATLAB_empty") <= 0) return;
+  const auto empty = number_attribute<Index>(object_.get(), "MATLAB_empty", label_);
+  if (empty && empty->size() == 1 && empty->front() != 0) {
+    throw DataError(label_ + " is an empty MATLAB array");
+  }
+}
+
 void StoredDataset::read_shape(Index max_bytes) {
   const SpaceId space(H5Dget_space(object_.get()));
   if (!space.valid()) fail_damaged(label_);
@@ -93,13 +104,6 @@ void StoredDataset::read_shape(Index max_bytes) {
 }
 
 void StoredDataset::read_layout(Index max_bytes, std::span<const std::byte> image) {
-  // MATLAB writes an empty array as its shape, which would pass for its values.
-  if (H5Aexists(object_.get(), "MATLAB_empty") > 0) {
-    const auto empty = number_attribute<Index>(object_.get(), "MATLAB_empty", label_);
-    if (empty && empty->size() == 1 && empty->front() != 0) {
-      throw DataError(label_ + " is an empty MATLAB array");
-    }
-  }
   const PropertyId creation(H5Dget_create_plist(object_.get()));
   if (!creation.valid()) fail_damaged(label_);
   const H5D_layout_t layout = H5Pget_layout(creation.get());
@@ -110,6 +114,7 @@ void StoredDataset::read_layout(Index max_bytes, std::span<const std::byte> imag
   if (external < 0) fail_damaged(label_);
   if (external > 0) throw DataError(label_ + " keeps its data in an external file; refused");
   read_shape(max_bytes);
+  refuse_matlab_empty();
   read_fill_value(creation.get());
   if (layout == H5D_CONTIGUOUS) {
     read_contiguous(image);

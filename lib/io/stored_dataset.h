@@ -47,6 +47,7 @@ class StoredDataset {
 
   void read_type();
   void read_shape(Index max_bytes);
+  void refuse_matlab_empty();
   void read_layout(Index max_bytes, std::span<const std::byte> image);
   void read_contiguous(std::span<const std::byte> image);
   void read_compact();

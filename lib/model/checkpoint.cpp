@@ -194,6 +194,7 @@ std::optional<TrainingState<float>> read_training(const Hdf5Reader& reader,
 
 void write_checkpoint(Hdf5Writer& writer, const Transformer<float>& model,
                       const Tokenizer* tokenizer, const TrainingState<float>* training) {
+  writer.digest();
   write_config(writer, model.config());
   write_flat(writer, "/parameters", model.params(), model.params().values());
   if (tokenizer != nullptr) write_tokenizer(writer, *tokenizer);
@@ -204,7 +205,6 @@ void write_checkpoint(Hdf5Writer& writer, const Transformer<float>& model,
       write_flat(writer, "/optimizer/v", model.params(), training->v.data());
     }
   }
-  writer.digest();
 }
 
 Checkpoint read_checkpoint(const Hdf5Reader& reader) {
