@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "bench/machine.h"
 #include "cli/common_options.h"
 #include "cli/json.h"
 #include "cli/picture.h"
@@ -285,6 +286,22 @@ void report_sizes(const ModelConfig& config, Index batch, int threads, cli::Form
   report.write(bytes.text());
 }
 
+// Before memory is taken: an allocation that the system promises and cannot give ends in a kill.
+void require_memory(const ModelConfig& config, const TrainerSettings& settings) {
+  const TrainingMemory step =
+      training_memory(config, config.seq_len, settings.batch, settings.threads);
+  // Beside it a batch, each token with its target.
+  const double batch = 2.0 * sizeof(Index) * static_cast<double>(settings.batch) *
+                       static_cast<double>(config.seq_len);
+  const double bytes = static_cast<double>(step.total) + batch;
+  const Index available = available_memory();
+  if (bytes <= static_cast<double>(available)) return;
+  throw DataError(
+      fmt::format("training needs {} of memory, {} are free",
+                  bytes < 9e18 ? short_size_text(static_cast<Index>(bytes)) : "more than 8 EiB",
+                  short_size_text(available)));
+}
+
 std::string rate_text(double per_second) {
   return per_second < 10000 ? fmt::format("{:.0f}", per_second)
                             : fmt::format("{:.0f}k", per_second / 1000);
@@ -435,6 +452,7 @@ int run(const Options& options, cli::Session& session) {
     report_sizes(config, settings.batch, settings.threads, options.format, session.report());
     return cli::kDone;
   }
+  require_memory(config, settings);
   const TaskDefaults& defaults = options.text.empty() ? kProgressionDefaults : kTextDefaults;
   const Index steps = options.steps.value_or(defaults.steps);
   const Index eval_every = options.eval_every.value_or(std::max<Index>(1, steps / 10));
