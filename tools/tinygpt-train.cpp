@@ -30,11 +30,8 @@
 #include "io/provenance.h"
 #include "model/checkpoint.h"
 #include "ops/gemm.h"
-#include "text/char_tokenizer.h"
-#include "text/id_tokenizer.h"
 #include "train/loss_floor.h"
-#include "train/progressions.h"
-#include "train/text_windows.h"
+#include "train/task.h"
 #include "train/trainer.h"
 
 namespace {
@@ -164,58 +161,19 @@ void declare(cli::OptionTable& table, Options& options) {
   });
 }
 
-// The sequences to learn, how their tokens are written, and what to hold the loss against.
-struct Task {
-  std::string name;
-  std::string about;  // one line for the report
-  std::unique_ptr<DataSource> data;
-  std::shared_ptr<const Tokenizer> tokenizer;
-  std::string yardstick_name;  // "floor" or "unigram"
-  std::string yardstick_about;
-  double yardstick = 0;
-  std::string evaluated_over;
-};
-
-Task progressions_task(const Options& options) {
-  const Index seq_len = options.seq_len.value_or(kProgressionDefaults.seq_len);
-  auto data = std::make_unique<Progressions>(static_cast<std::uint64_t>(options.seed), seq_len);
-  Task task;
-  task.name = "progressions";
-  task.about = fmt::format("progressions modulo 10 of {} tokens", seq_len);
-  task.tokenizer = std::make_shared<IdTokenizer>(data->vocab_size());
-  task.yardstick_name = "floor";
-  task.yardstick = data->loss_floor();
-  task.yardstick_about =
-      fmt::format("ln 9 / {}: the second token cannot be known, so no loss is lower", seq_len - 1);
-  task.evaluated_over = "all 90 progressions";
-  task.data = std::move(data);
-  return task;
-}
-
-Task text_task(const Options& options) {
+Task make_task(const Options& options) {
+  const auto seed = static_cast<std::uint64_t>(options.seed);
+  if (options.text.empty()) {
+    return progressions_task(options.seq_len.value_or(kProgressionDefaults.seq_len), seed);
+  }
   const ByteSource source = ByteSource::open(options.text, options.max_bytes);
-  const std::string_view text(reinterpret_cast<const char*>(source.bytes().data()),
-                              source.bytes().size());
-  auto tokenizer = CharTokenizer::from_text(text, source.name());
   TextWindows::Settings settings;
   settings.seq_len = options.seq_len.value_or(kTextDefaults.seq_len);
   settings.held_out = options.val_fraction;
-  settings.seed = static_cast<std::uint64_t>(options.seed);
-  auto data = std::make_unique<TextWindows>(tokenizer->encode(text), tokenizer->vocab_size(),
-                                            settings, source.name());
-  Task task;
-  task.name = "text";
-  task.about =
-      fmt::format("{}: {} characters, {} distinct; the last {} are held out", source.name(),
-                  grouped(data->training_tokens() + data->held_out_tokens()),
-                  tokenizer->vocab_size(), grouped(data->held_out_tokens()));
-  task.yardstick_name = "unigram";
-  task.yardstick = data->unigram_entropy();
-  task.yardstick_about = "guessing by the characters' frequencies alone";
-  task.evaluated_over = fmt::format("{} held-out windows", data->evaluation_batch().batch);
-  task.tokenizer = std::move(tokenizer);
-  task.data = std::move(data);
-  return task;
+  settings.seed = seed;
+  const std::string_view text(reinterpret_cast<const char*>(source.bytes().data()),
+                              source.bytes().size());
+  return text_task(text, source.name(), settings);
 }
 
 ModelConfig model_config(const Options& options, const DataSource& data) {
@@ -445,7 +403,7 @@ int say_no(const cli::Session& session, const std::string& why) {
 
 int run(const Options& options, cli::Session& session) {
   if (!options.dry_run) check_output(options.output, {options.text});
-  const Task task = options.text.empty() ? progressions_task(options) : text_task(options);
+  const Task task = make_task(options);
   const ModelConfig config = model_config(options, *task.data);
   const TrainerSettings settings = trainer_settings(options, task);
   if (options.dry_run) {
