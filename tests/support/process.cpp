@@ -12,6 +12,8 @@
 #include <stdexcept>
 #include <thread>
 
+#include "support/places.h"
+
 namespace attn::testing {
 namespace {
 
@@ -31,7 +33,7 @@ namespace {
   for (const char* name : {"NO_COLOR", "COLUMNS", "COLORTERM", "OMP_NUM_THREADS", "CI"})
     unsetenv(name);
   const char* path = std::getenv("PATH");
-  setenv("PATH", (std::string(ATTNTOOLS_BIN_DIR) + ":" + (path != nullptr ? path : "")).c_str(), 1);
+  setenv("PATH", (program_folder().string() + ":" + (path != nullptr ? path : "")).c_str(), 1);
   setenv("LC_ALL", "C.UTF-8", 1);
   setenv("TERM", "xterm-256color", 1);
   for (const auto& [name, value] : options.environment) setenv(name.c_str(), value.c_str(), 1);

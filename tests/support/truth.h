@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "support/places.h"
+
 // Where the truth made outside this project lies. A test over it has "Reference" or "Cases" in its
 // name and walks these folders when it runs; it says how many files it held and skipped, and
 // fails at none.
@@ -30,7 +32,7 @@ inline std::vector<std::filesystem::path> truth_places(const std::string& kind,
                                                        const char* variable,
                                                        const std::string& name) {
   namespace fs = std::filesystem;
-  const fs::path source(ATTNTOOLS_SOURCE_DIR);
+  const fs::path source = source_folder();
   std::vector<fs::path> places;
   const auto place = [&](const fs::path& root) { return name.empty() ? root : root / name; };
   const char* elsewhere = std::getenv(variable);

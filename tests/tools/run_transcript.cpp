@@ -24,6 +24,7 @@
 #include <string>
 #include <vector>
 
+#include "support/places.h"
 #include "support/process.h"
 
 namespace {
@@ -162,9 +163,9 @@ int main(int argc, char** argv) {
     RunOptions options;
     options.folder = folder.path();
     options.timeout = std::chrono::seconds(120);
-    options.environment["SOURCE"] = ATTNTOOLS_SOURCE_DIR;
+    options.environment["SOURCE"] = attn::testing::source_folder();
     options.environment["RUNNER"] = std::filesystem::canonical("/proc/self/exe");
-    options.environment["DATA"] = std::string(ATTNTOOLS_SOURCE_DIR) + "/tests/data";
+    options.environment["DATA"] = attn::testing::source_folder() / "tests/data";
     int passed = 0, failed = 0, skipped = 0;
     for (const Case& one : read_cases(argv[1])) {
       if (!one.needs.empty() && attn::testing::run_shell(one.needs, options).status != 0) {
