@@ -73,7 +73,8 @@ std::vector<Case> read_cases(const std::string& path) {
     Case& current = cases.back();
     switch (line[0]) {
       case '$':
-        current.command += (current.command.empty() ? "" : "\n") + after(line, 1);
+        if (!current.command.empty()) current.command += '\n';
+        current.command += after(line, 1);
         break;
       case '?':
         current.needs = after(line, 1);
