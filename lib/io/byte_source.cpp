@@ -8,6 +8,8 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
+#include <new>
 #include <system_error>
 #include <utility>
 
@@ -84,18 +86,25 @@ void ByteSource::map(int descriptor, Index size) {
 void ByteSource::read_stream(int descriptor, Index max_bytes) {
   const auto limit = static_cast<std::size_t>(max_bytes);
   std::size_t size = 0;
-  owned_.resize(std::size_t{64} << 10);
+  std::size_t room = 0;
   while (true) {
-    if (size == owned_.size()) owned_.resize(size * 2);
-    const ssize_t got = read(descriptor, owned_.data() + size, owned_.size() - size);
+    if (size == room) {
+      room = std::max<std::size_t>(std::size_t{64} << 10, room * 2);
+      // realloc and no vector: large blocks move without being copied, and what no byte has
+      // reached yet takes no memory.
+      void* larger = std::realloc(stream_.get(), room);
+      if (larger == nullptr) throw std::bad_alloc();
+      static_cast<void>(stream_.release());
+      stream_.reset(static_cast<std::byte*>(larger));
+    }
+    const ssize_t got = read(descriptor, stream_.get() + size, room - size);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) fail(name_, errno);
     if (got == 0) break;
     size += static_cast<std::size_t>(got);
     if (size > limit) fail_over_limit(name_, "more input", max_bytes);
   }
-  owned_.resize(size);
-  view_ = owned_;
+  view_ = {stream_.get(), size};
 }
 
 ByteSource::ByteSource(ByteSource&& other) noexcept {
@@ -104,6 +113,7 @@ ByteSource::ByteSource(ByteSource&& other) noexcept {
 
 ByteSource& ByteSource::operator=(ByteSource&& other) noexcept {
   std::swap(name_, other.name_);
+  std::swap(stream_, other.stream_);
   std::swap(owned_, other.owned_);  // a vector's buffer keeps its place, so the views stay good
   std::swap(view_, other.view_);
   std::swap(mapped_, other.mapped_);

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdlib>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -31,8 +33,13 @@ class ByteSource {
   void map(int descriptor, Index size);
   void read_stream(int descriptor, Index max_bytes);
 
+  struct Free {
+    void operator()(std::byte* bytes) const { std::free(bytes); }
+  };
+
   std::string name_;
-  std::vector<std::byte> owned_;
+  std::unique_ptr<std::byte, Free> stream_;  // what was read
+  std::vector<std::byte> owned_;             // what was given
   std::span<const std::byte> view_;
   bool mapped_ = false;
 };

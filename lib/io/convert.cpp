@@ -28,7 +28,7 @@ bool put(S value, T& to) {
     return true;
   } else if constexpr (std::is_integral_v<S>) {
     if (!std::in_range<T>(value)) return false;
-    to = static_cast<T>(value);
+    to = static_cast<T>(value);  // NOLINT(bugprone-signed-char-misuse): int8 is a number here
     return true;
   } else {
     // The limits of T as powers of two, which a float holds exactly; the comparison is false for
