@@ -157,7 +157,7 @@ void declare(cli::OptionTable& table, Options& o) {
   table.flag("maps", o.maps, "weights and scores in the output and in the second opinion too");
   cli::max_bytes_option(table, o.max_bytes);
   table.group("Without input");
-  table.count("tokens", o.tokens, "random tokens instead of the three").at_most(4096);
+  table.count("tokens", o.tokens, "random tokens instead of the three").at_most(1024);
   cli::seed_option(table, o.seed);
   declare_rules(table, o.attributes);
   declare_names(table, o.names);

@@ -29,22 +29,20 @@ struct AnswerLimits {
 AnswerLimits honest_limits(const AttentionProblem& problem, const AttentionAnswer& truth,
                            DType dtype, bool round_scores, int threads) {
   const bool maps = truth.weights.rank() != 0;
-  std::vector<Tensor<double>> outs, weights, scores, lses;
+  LimitFinder out(truth.out, dtype);
+  LimitFinder weights(truth.weights, dtype);
+  LimitFinder scores(truth.scores, dtype);
+  LimitFinder lse(truth.lse, dtype, 1);
   for (PlainOrder order : kPlainOrders) {
-    AttentionAnswer plain = plain_attention(problem, dtype, order, round_scores, maps, threads);
-    outs.push_back(std::move(plain.out));
-    lses.push_back(std::move(plain.lse));
+    const AttentionAnswer plain =
+        plain_attention(problem, dtype, order, round_scores, maps, threads);
+    out.add(plain.out);
+    lse.add(plain.lse);
     if (!maps) continue;
-    weights.push_back(std::move(plain.weights));
-    scores.push_back(std::move(plain.scores));
+    weights.add(plain.weights);
+    scores.add(plain.scores);
   }
-  AnswerLimits found;
-  found.out = limits(truth.out, outs, dtype);
-  found.lse = limits(truth.lse, lses, dtype, 1);
-  if (!maps) return found;
-  found.weights = limits(truth.weights, weights, dtype);
-  found.scores = limits(truth.scores, scores, dtype);
-  return found;
+  return {out.limits(), weights.limits(), scores.limits(), lse.limits()};
 }
 
 // One pass over what was recorded; members are what its checks share.
@@ -167,7 +165,7 @@ class Examination {
     for (std::size_t n = 0; n < given.values.size(); ++n) {
       if (std::isnan(truth.values[n])) given.values[n] = kNan;  // padding: anything may stand there
     }
-    Limits allowed = limits(truth, {}, problem_.rules.dtype);
+    Limits allowed = LimitFinder(truth, problem_.rules.dtype).limits();
     allowed.max_error = std::max(allowed.max_error, allowed_.scores.max_error);
     allowed.mean_error = std::max(allowed.mean_error, allowed_.scores.mean_error);
     return compare("scores", given, truth, allowed);

@@ -80,11 +80,11 @@ class Matcher {
 
   Limits honest(const AttentionProblem& seen, const Tensor<double>& expected) const {
     const DType dtype = seen.rules.dtype;
-    std::vector<Tensor<double>> answers;
+    LimitFinder finder(expected, dtype);
     for (PlainOrder order : kPlainOrders) {
-      answers.push_back(plain_attention(seen, dtype, order, false, true, 1).*subject_.part);
+      finder.add(plain_attention(seen, dtype, order, false, true, 1).*subject_.part);
     }
-    return limits(expected, answers, dtype);
+    return finder.limits();
   }
 
   const Findings& findings_;

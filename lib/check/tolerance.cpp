@@ -18,39 +18,6 @@ double gap(double given, double truth) {
   return std::isnan(error) ? std::numeric_limits<double>::infinity() : error;
 }
 
-struct Size {
-  double max = 0;
-  double mean = 0;
-};
-
-Size size_of(const Tensor<double>& truth) {
-  Size size;
-  Index count = 0;
-  for (double value : truth.values) {
-    if (!std::isfinite(value)) continue;
-    size.max = std::max(size.max, std::abs(value));
-    size.mean += std::abs(value);
-    ++count;
-  }
-  if (count > 0) size.mean /= static_cast<double>(count);
-  return size;
-}
-
-// As difference(), over the elements that are finite in both.
-Size honest_error(const Tensor<double>& honest, const Tensor<double>& truth) {
-  Size error;
-  Index count = 0;
-  for (std::size_t n = 0; n < truth.values.size(); ++n) {
-    const double one = std::abs(honest.values[n] - truth.values[n]);
-    if (!std::isfinite(one)) continue;
-    error.max = std::max(error.max, one);
-    error.mean += one;
-    ++count;
-  }
-  if (count > 0) error.mean /= static_cast<double>(count);
-  return error;
-}
-
 }  // namespace
 
 double tolerance_floor(DType dtype) {
@@ -87,20 +54,40 @@ Difference difference(const Tensor<double>& given, const Tensor<double>& truth) 
   return result;
 }
 
-Limits limits(const Tensor<double>& truth, const std::vector<Tensor<double>>& honest, DType dtype,
-              double least_size) {
-  Size error;
-  for (const Tensor<double>& answer : honest) {
-    require_shape(answer.shape == truth.shape, "limits: the shapes differ");
-    const Size one = honest_error(answer, truth);
-    error.max = std::max(error.max, one.max);
-    error.mean = std::max(error.mean, one.mean);
+LimitFinder::LimitFinder(const Tensor<double>& truth, DType dtype, double least_size)
+    : truth_(truth) {
+  double largest = 0;
+  double sum = 0;
+  Index count = 0;
+  for (double value : truth.values) {
+    if (!std::isfinite(value)) continue;
+    largest = std::max(largest, std::abs(value));
+    sum += std::abs(value);
+    ++count;
   }
-  Size size = size_of(truth);
-  size.max = std::max(size.max, least_size);
-  size.mean = std::max(size.mean, least_size);
+  const double mean = count > 0 ? sum / static_cast<double>(count) : 0;
   const double floor = tolerance_floor(dtype);
-  return {2 * error.max + floor * size.max, 2 * error.mean + floor / 4 * size.mean};
+  size_ = {floor * std::max(largest, least_size), floor / 4 * std::max(mean, least_size)};
+}
+
+void LimitFinder::add(const Tensor<double>& honest) {
+  require_shape(honest.shape == truth_.shape, "limits: the shapes differ");
+  double largest = 0;
+  double sum = 0;
+  Index count = 0;
+  for (std::size_t n = 0; n < truth_.values.size(); ++n) {
+    const double error = std::abs(honest.values[n] - truth_.values[n]);
+    if (!std::isfinite(error)) continue;
+    largest = std::max(largest, error);
+    sum += error;
+    ++count;
+  }
+  error_.max_error = std::max(error_.max_error, largest);
+  if (count > 0) error_.mean_error = std::max(error_.mean_error, sum / static_cast<double>(count));
+}
+
+Limits LimitFinder::limits() const {
+  return {2 * error_.max_error + size_.max_error, 2 * error_.mean_error + size_.mean_error};
 }
 
 Check compare(std::string name, const Tensor<double>& given, const Tensor<double>& truth,

@@ -27,13 +27,24 @@ struct Difference {
 };
 Difference difference(const Tensor<double>& given, const Tensor<double>& truth);
 
-/// 2 * (largest error of the honest answers) + floor * max |truth|, and 2 * (largest of their mean
+/// 2 * (largest error of honest answers) + floor * max |truth|, and 2 * (largest of their mean
 /// errors) + floor / 4 * mean |truth|. A truth of zeros alone must be met exactly.
 /// Scaling by the size of the answer and not of the values, and testing the mean beside the
-/// largest, is what shows a few wrongly counted keys among a thousand. `least_size` stands in for a
-/// smaller |truth|: 1 for logarithms, whose error is that of the number under them.
-Limits limits(const Tensor<double>& truth, const std::vector<Tensor<double>>& honest, DType dtype,
-              double least_size = 0);
+/// largest, is what shows a few wrongly counted keys among a thousand. The truth must outlive this.
+class LimitFinder {
+ public:
+  /// `least_size` stands in for a smaller |truth|: 1 for logarithms, whose error is that of the
+  /// number under them.
+  LimitFinder(const Tensor<double>& truth, DType dtype, double least_size = 0);
+  /// One more honest answer. Elements that are not finite in both do not count.
+  void add(const Tensor<double>& honest);
+  Limits limits() const;
+
+ private:
+  const Tensor<double>& truth_;
+  Limits size_;   // what the floor gives
+  Limits error_;  // the largest so far
+};
 
 /// The check `name` of one tensor against the truth.
 Check compare(std::string name, const Tensor<double>& given, const Tensor<double>& truth,

@@ -70,24 +70,27 @@ TEST(FastAttention, AgreesWithTheReferenceUnderEveryRule) {
     const AttentionProblem problem = any_problem(seed);
     const AttentionAnswer truth = reference_attention(problem, true, 1);
     const AttentionAnswer fast = fast_attention(problem, true, 1);
-    std::vector<Tensor<double>> outs, weights, scores, lses;
+    LimitFinder out(truth.out, DType::kF32);
+    LimitFinder weights(truth.weights, DType::kF32);
+    LimitFinder scores(truth.scores, DType::kF32);
+    LimitFinder lse(truth.lse, DType::kF32, 1);
     for (PlainOrder order : kPlainOrders) {
       const AttentionAnswer plain = plain_attention(problem, DType::kF32, order, false, true, 1);
-      outs.push_back(plain.out);
-      weights.push_back(plain.weights);
-      scores.push_back(plain.scores);
-      lses.push_back(plain.lse);
+      out.add(plain.out);
+      weights.add(plain.weights);
+      scores.add(plain.scores);
+      lse.add(plain.lse);
     }
     const auto near = [&](const char* name, const Tensor<double>& given, const Tensor<double>& want,
-                          const std::vector<Tensor<double>>& honest, double least_size) {
-      const Check check = compare(name, given, want, limits(want, honest, DType::kF32, least_size));
+                          const LimitFinder& finder) {
+      const Check check = compare(name, given, want, finder.limits());
       EXPECT_EQ(check.outcome, Outcome::kPass) << "seed " << seed << ": " << name << " is off by "
                                                << check.max_error << ", allowed " << check.limit;
     };
-    near("out", fast.out, truth.out, outs, 0);
-    near("weights", fast.weights, truth.weights, weights, 0);
-    near("scores", fast.scores, truth.scores, scores, 0);
-    near("lse", fast.lse, truth.lse, lses, 1);
+    near("out", fast.out, truth.out, out);
+    near("weights", fast.weights, truth.weights, weights);
+    near("scores", fast.scores, truth.scores, scores);
+    near("lse", fast.lse, truth.lse, lse);
   }
 }
 

@@ -37,15 +37,31 @@ TEST(Difference, NanAndInfinityMustStandWhereTheTruthHasThem) {
 }
 
 TEST(Limits, AreTwiceTheHonestErrorAndAPartOfTheSize) {
-  const Limits found =
-      limits(flat({4, 0, -4, 0}), {flat({4, 0, -4, 0.5}), flat({5, 0, -4, 0})}, DType::kF16);
-  EXPECT_DOUBLE_EQ(found.max_error, 2 * 1.0 + 0x1p-10 * 4);
-  EXPECT_DOUBLE_EQ(found.mean_error, 2 * 0.25 + 0x1p-12 * 2);
+  const Tensor<double> truth = flat({4, 0, -4, 0});
+  LimitFinder finder(truth, DType::kF16);
+  finder.add(flat({4, 0, -4, 0.5}));
+  finder.add(flat({5, 0, -4, 0}));
+  EXPECT_DOUBLE_EQ(finder.limits().max_error, 2 * 1.0 + 0x1p-10 * 4);
+  EXPECT_DOUBLE_EQ(finder.limits().mean_error, 2 * 0.25 + 0x1p-12 * 2);
+}
+
+TEST(Limits, WhatIsNotFiniteDoesNotCount) {
+  const Tensor<double> truth = flat({-kInfinity, 2, kNan});
+  LimitFinder finder(truth, DType::kF16);
+  finder.add(flat({-kInfinity, 3, kNan}));
+  EXPECT_DOUBLE_EQ(finder.limits().max_error, 2 * 1.0 + 0x1p-10 * 2);
+}
+
+TEST(Limits, OfLogarithmsAreAtLeastThoseOfOne) {
+  const Tensor<double> truth = flat({0, 0.5});
+  EXPECT_DOUBLE_EQ(LimitFinder(truth, DType::kF32, 1).limits().max_error, 1e-5);
 }
 
 TEST(Limits, AnAllZeroTruthMustBeMetExactly) {
   const Tensor<double> zeros = flat({0, 0});
-  const Limits none = limits(zeros, {zeros}, DType::kBF16);
+  LimitFinder finder(zeros, DType::kBF16);
+  finder.add(zeros);
+  const Limits none = finder.limits();
   EXPECT_EQ(none.max_error, 0);
   EXPECT_EQ(compare("out", zeros, zeros, none).outcome, Outcome::kPass);
   EXPECT_EQ(compare("out", flat({0, 1e-30}), zeros, none).outcome, Outcome::kFail);
@@ -114,7 +130,9 @@ TEST(Tolerance, SeesAZeroPaddedTileOfKeysInEveryType) {
     for (PlainOrder order : kPlainOrders) {
       plain.push_back(plain_attention(honest, dtype, order, false, false, 2).out);
     }
-    const Limits allowed = limits(truth.out, plain, dtype);
+    LimitFinder finder(truth.out, dtype);
+    for (const Tensor<double>& out : plain) finder.add(out);
+    const Limits allowed = finder.limits();
     EXPECT_EQ(compare("out", wrong.out, truth.out, allowed).outcome, Outcome::kFail);
     for (const Tensor<double>& out : plain) {
       EXPECT_LE(compare("out", out, truth.out, allowed).ratio(), 0.5);
