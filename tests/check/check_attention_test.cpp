@@ -5,6 +5,7 @@
 
 #include <limits>
 
+#include "check/fast_attention.h"
 #include "check/problems.h"
 
 namespace attn {
@@ -47,6 +48,25 @@ TEST(CheckAttention, PassesOrdinaryArithmeticInEveryType) {
   const AttentionProblem problem = random_problem({.q_len = 9, .kv_len = 50, .head_dim = 32}, 31);
   for (DType dtype : {DType::kF64, DType::kF32, DType::kF16, DType::kBF16}) {
     EXPECT_EQ(verdict_of(recorded_in(dtype, problem)).outcome(), Outcome::kPass);
+  }
+}
+
+TEST(CheckAttention, RaisesNoFalseAlarmOverAnyRules) {
+  for (std::uint64_t seed = 1000; seed < 1200; ++seed) {
+    AttentionCase recorded;
+    recorded.problem = any_problem(seed);
+    const AttentionAnswer answer = fast_attention(recorded.problem, true, 1);
+    recorded.out = answer.out;
+    recorded.weights = answer.weights;
+    recorded.scores = answer.scores;
+    recorded.lse = answer.lse;
+    for (Index i = recorded.problem.q_len(); i-- > 0;) recorded.perm.push_back(i);
+    recorded.out_perm = fast_attention(permuted(recorded.problem, recorded.perm), false, 1).out;
+    for (const Check& check : verdict_of(recorded).checks) {
+      EXPECT_NE(check.outcome, Outcome::kFail)
+          << "seed " << seed << ": " << check.name << " is off by " << check.max_error
+          << ", allowed " << check.limit;
+    }
   }
 }
 
