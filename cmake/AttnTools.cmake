@@ -20,7 +20,8 @@ if(ATTNTOOLS_SANITIZE)
     list(APPEND sanitize -fno-sanitize-recover=undefined)
   endif()
   # With its sanitizers on, GCC 12 sees uninitialised members in the standard library's own code.
-  target_compile_options(attn_settings INTERFACE ${sanitize} -Wno-maybe-uninitialized)
+  target_compile_options(attn_settings INTERFACE
+                         ${sanitize} $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
   target_link_options(attn_settings INTERFACE ${sanitize})
   if(ATTNTOOLS_SANITIZE MATCHES "address")
     target_compile_definitions(attn_settings INTERFACE ATTNTOOLS_ASAN=1 _GLIBCXX_ASSERTIONS)

@@ -16,6 +16,9 @@ constexpr Index kBlockRows = 128;
 constexpr Index kBlockNumbers = Index{1} << 16;
 constexpr Index kLeastBlockOutputs = 64;
 
+// Multiplications below which waking threads takes longer than the product (some 0.1 ms).
+constexpr Index kWorthThreads = Index{1} << 21;
+
 }  // namespace
 
 template <class T>
@@ -33,9 +36,10 @@ Matrix<T> Linear<T>::forward(const Pass<T>& pass, In<T> x) const {
     gemm<T>(Transpose::kNo, Transpose::kYes, T{1}, part, rows, T{0}, result);
     if (bias_) add_row<T>(pass.values + bias_->offset + first_output, result);
   };
+  const int threads = x.rows() * weight.size() >= kWorthThreads ? pass.work.threads() : 1;
   if (x.rows() >= 2 * kBlockRows) {
     const Index blocks = (x.rows() + kBlockRows - 1) / kBlockRows;
-    parallel_for(blocks, pass.work.threads(), [&](Index i, int) {
+    parallel_for(blocks, threads, [&](Index i, int) {
       const Index first = i * kBlockRows;
       const Index count = std::min(kBlockRows, x.rows() - first);
       block(x.row_block(first, count), weight, 0, y.row_block(first, count));
@@ -43,7 +47,7 @@ Matrix<T> Linear<T>::forward(const Pass<T>& pass, In<T> x) const {
   } else if (weight.size() >= 2 * kBlockNumbers) {
     const Index outputs = std::max(kLeastBlockOutputs, kBlockNumbers / in());
     const Index blocks = (out() + outputs - 1) / outputs;
-    parallel_for(blocks, pass.work.threads(), [&](Index i, int) {
+    parallel_for(blocks, threads, [&](Index i, int) {
       const Index first = i * outputs;
       const Index count = std::min(outputs, out() - first);
       block(x, weight.row_block(first, count), first, y.col_block(first, count));

@@ -45,14 +45,14 @@ TEST(Linear, IsTheRowTimesTheTransposedMatrixAndTheBias) {
 // block is there.
 TEST(Linear, ThreadsChangeNoBit) {
   ParamStore<float> params;
-  const Linear<float> linear(params, "l", 300, 901, true);
+  const Linear<float> linear(params, "l", 1100, 2001, true);
   params.allocate();
   params.initialise(1);
   for (const Index rows : {1, 300}) {
-    std::vector<float> x(static_cast<std::size_t>(rows * 300));
+    std::vector<float> x(static_cast<std::size_t>(rows * 1100));
     Rng rng(2, RandomPurpose::kExample);
     for (float& value : x) value = static_cast<float>(rng.normal());
-    const Matrix<float> view(x.data(), rows, 300);
+    const Matrix<float> view(x.data(), rows, 1100);
     Workspace one(1);
     const Matrix<float> expected = linear.forward({params.values(), one}, view);
     for (const int threads : {2, 3, 8}) {
@@ -60,12 +60,12 @@ TEST(Linear, ThreadsChangeNoBit) {
       const Matrix<float> y = linear.forward({params.values(), work}, view);
       EXPECT_TRUE(std::equal(y.data(), y.data() + y.size(), expected.data())) << threads;
     }
-    // Against plain sums: 300 products of numbers near 1/17 and 1 round to about 1e-6.
+    // Against plain sums: 1100 products of numbers near 1/33 and 1 round to about 1e-6.
     for (const Index row : {Index{0}, rows - 1}) {
-      for (const Index out : {Index{0}, Index{217}, Index{218}, Index{900}}) {
+      for (const Index out : {Index{0}, Index{63}, Index{64}, Index{2000}}) {
         double sum = params.values()[params.find("l.bias")->place.offset + out];
-        for (Index i = 0; i < 300; ++i) {
-          sum += static_cast<double>(view(row, i)) * params.values()[out * 300 + i];
+        for (Index i = 0; i < 1100; ++i) {
+          sum += static_cast<double>(view(row, i)) * params.values()[out * 1100 + i];
         }
         EXPECT_NEAR(expected(row, out), sum, 1e-5);
       }
