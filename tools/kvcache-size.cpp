@@ -8,6 +8,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -21,6 +22,7 @@
 #include "core/text.h"
 #include "io/byte_source.h"
 #include "io/hdf5_reader.h"
+#include "io/hdf5_version.h"
 #include "io/hdf5_writer.h"
 #include "io/output.h"
 #include "io/provenance.h"
@@ -28,6 +30,7 @@
 #include "sizing/hf_config.h"
 #include "sizing/model_presets.h"
 #include "sizing/size_grid.h"
+#include "sizing/size_grid_file.h"
 
 namespace {
 
@@ -309,13 +312,14 @@ void list_models(cli::Report& report) {
 // One curve a combination of everything else, up to as many as can be told apart.
 std::string picture(const SizeGrid& grid, const cli::Terminal& terminal) {
   constexpr std::size_t kMostCurves = 5;
-  cli::Chart chart{
-      .title = "bytes of the cache against tokens, both logarithmic",
-      .x_is = "tokens",
-      .y_is = "bytes",
-      .log_x = true,
-      .log_y = true,
-      .y_tick = [](double bytes) { return short_size_text(static_cast<Index>(bytes + 0.5)); }};
+  cli::Chart chart{.title = "bytes of the cache against tokens, both logarithmic",
+                   .x_is = "tokens",
+                   .y_is = "bytes",
+                   .log_x = true,
+                   .log_y = true,
+                   .y_tick = [](double bytes) {
+                     return short_size_text(static_cast<Index>(std::round(bytes)));
+                   }};
   for (const SizeRow& row : grid.rows) {
     const CacheSpec& spec = shape_of(grid, row);
     const std::string label =
@@ -335,51 +339,9 @@ std::string picture(const SizeGrid& grid, const cli::Terminal& terminal) {
   return cli::chart(chart, terminal);
 }
 
-// The grid with its axes as dimension scales.
-void write_grid(const Options& o, const SizeGrid& grid, const std::string& history) {
-  struct Axis {
-    std::string name;
-    const std::vector<Index>* values;
-    std::string path() const { return fmt::format("/{}", name); }
-  };
-  std::vector<Axis> axes;
-  if (o.axes.layers.empty()) {
-    axes = {{"tokens", &grid.tokens}, {"batch", &grid.batches}};
-  } else {
-    axes = {{"layers", &o.axes.layers},
-            {"kv_heads", &o.axes.kv_heads},
-            {"head_dim", &o.axes.head_dims},
-            {"tokens", &grid.tokens},
-            {"batch", &grid.batches}};
-  }
+void write_file(const Options& o, const SizeGrid& grid, const std::string& history) {
   Hdf5Writer writer;
-  Shape shape;
-  for (const Axis& axis : axes) {
-    const auto extent = static_cast<Index>(axis.values->size());
-    shape.push_back(extent);
-    writer.dataset(axis.path(), Shape{extent}, axis.values->data());
-  }
-  std::vector<std::string> type_names;
-  for (const CacheType* type : grid.types) type_names.push_back(type->name);
-  writer.labels("/cache_dtype", type_names);
-  shape.push_back(static_cast<Index>(type_names.size()));
-
-  const auto write = [&](const std::string& path, Index KvBytes::*field) {
-    std::vector<Index> values;
-    for (const SizeRow& row : grid.rows) values.push_back(row.bytes.*field);
-    writer.dataset(path, shape, values.data());
-    for (std::size_t i = 0; i < axes.size(); ++i) {
-      writer.scale(path, static_cast<Index>(i), axes[i].path(), axes[i].name);
-    }
-    writer.scale(path, static_cast<Index>(axes.size()), "/cache_dtype", "cache_dtype");
-    writer.attribute(path, "units", "bytes");
-  };
-  write("/bytes", &KvBytes::total);
-  write("/k_bytes", &KvBytes::keys);
-  write("/v_bytes", &KvBytes::values);
-  if (!grid.shapes.front().model.empty()) {
-    writer.attribute("/", "model", grid.shapes.front().model);
-  }
+  write_size_grid(writer, grid, o.axes);
   Provenance provenance;
   provenance.command = history;
   write_provenance(writer, provenance);
@@ -413,7 +375,7 @@ int run(const Options& o, cli::Session& session) {
     }
     if (o.show) report.print("\n{}", picture(grid, session.terminal()));
   }
-  if (!o.output.empty()) write_grid(o, grid, session.history());
+  if (!o.output.empty()) write_file(o, grid, session.history());
   return cli::kDone;
 }
 
@@ -434,6 +396,7 @@ int main(int argc, char** argv) {
                     {"kvcache-size --config config.json --tokens 32Ki --cache-dtype f16,q8_0", ""}},
        .notes = "Bytes are the sum over the layers that own a cache of\n"
                 "  tokens kept x kv heads x (numbers of a key + of a value) x bytes a number,\n"
-                "times sequences. Layers with a sliding window keep at most the window."},
+                "times sequences. Layers with a sliding window keep at most the window.",
+       .versions = [] { return std::vector<std::string>{hdf5_version()}; }},
       argc, argv, declare, run);
 }

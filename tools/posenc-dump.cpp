@@ -21,6 +21,7 @@
 #include "core/error.h"
 #include "core/text.h"
 #include "io/hdf5_reader.h"
+#include "io/hdf5_version.h"
 #include "io/hdf5_writer.h"
 #include "io/npy.h"
 #include "io/output.h"
@@ -104,6 +105,7 @@ void check_options(const Options& o, const cli::Session& session) {
   const auto only_for = [&](const char* option, std::vector<Kind> kinds) {
     if (!session.given(option) || std::count(kinds.begin(), kinds.end(), o.kind) > 0) return;
     std::vector<std::string_view> names;
+    names.reserve(kinds.size());
     for (const Kind kind : kinds) names.push_back(kind_name(kind));
     throw UsageError(fmt::format("--{} is for {} and not for {}", option, fmt::join(names, " and "),
                                  kind_name(o.kind)));
@@ -343,6 +345,7 @@ int main(int argc, char** argv) {
                     {"posenc-dump --kind alibi --length 8 --heads 8 --json", ""},
                     {"posenc-dump -i model.h5 --format tsv", "the learned table of a checkpoint"},
                     {"posenc-dump --length 50 --dim 64 -o - | tensor-show -i - --dataset /table",
-                     ""}}},
+                     ""}},
+       .versions = [] { return std::vector<std::string>{hdf5_version()}; }},
       argc, argv, declare, run);
 }

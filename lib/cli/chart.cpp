@@ -62,18 +62,17 @@ std::vector<Point> points_of(const Curve& curve, const Chart& chart) {
 // A canvas of characters that remembers which curve drew them.
 class Canvas {
  public:
-  Canvas(int width, int height)
-      : width_(width), height_(height), owner_(static_cast<std::size_t>(width * height), -1) {}
+  Canvas(int width, int height) : width_(width), height_(height), owner_(at(height, 0), -1) {}
 
   void mark(double x, double y, int owner) {
     const auto col = static_cast<int>(std::lround(x * (width_ - 1)));
     const auto row = height_ - 1 - static_cast<int>(std::lround(y * (height_ - 1)));
-    owner_[static_cast<std::size_t>(row * width_ + col)] = owner;
+    owner_[at(row, col)] = owner;
   }
   std::string line(int row, const Terminal& terminal) const {
     std::string text;
     for (int col = 0; col < width_; ++col) {
-      const int owner = owner_[static_cast<std::size_t>(row * width_ + col)];
+      const int owner = owner_[at(row, col)];
       if (owner < 0) {
         text += ' ';
         continue;
@@ -89,6 +88,11 @@ class Canvas {
   int width() const { return width_; }
 
  private:
+  std::size_t at(int row, int col) const {
+    return static_cast<std::size_t>(row) * static_cast<std::size_t>(width_) +
+           static_cast<std::size_t>(col);
+  }
+
   int width_;
   int height_;
   std::vector<int> owner_;

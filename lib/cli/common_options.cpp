@@ -52,6 +52,7 @@ Option& output_option(OptionTable& table, std::string& field, std::string help) 
 
 void format_options(OptionTable& table, Format& field, const std::vector<Format>& offered) {
   std::vector<std::pair<std::string, Format>> words;
+  words.reserve(offered.size());
   for (const Format format : offered) words.emplace_back(format_word(format), format);
   table.choice("format", field, std::move(words), "how the report is written").not_data();
   bool has_json = false;

@@ -27,7 +27,7 @@ std::string quoted(std::string_view value) {
   constexpr std::size_t kLongest = 4096;  // an attribute holds less than 32 KiB
   constexpr std::string_view kPlain =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:,+*=@%";
-  const std::string safe = escaped(value, kLongest);
+  std::string safe = escaped(value, kLongest);
   if (!safe.empty() && safe.find_first_not_of(kPlain) == std::string::npos) return safe;
   std::string text = "'";
   for (const char c : safe) {

@@ -131,8 +131,8 @@ class OptionTable {
                  std::string help);
   /// One of some words, each with what it stands for. Field is Value or std::optional<Value>.
   template <class Field, class Value>
-  Option& choice(std::string name, Field& field, std::vector<std::pair<std::string, Value>> words,
-                 std::string help) {
+  Option& choice(const std::string& name, Field& field,
+                 std::vector<std::pair<std::string, Value>> words, const std::string& help) {
     std::vector<std::string> names;
     names.reserve(words.size());
     for (const auto& word : words) names.push_back(word.first);
@@ -143,7 +143,7 @@ class OptionTable {
       }
     }
     return add_choice(
-        std::move(name), std::move(names), std::move(standard), std::move(help),
+        name, std::move(names), std::move(standard), help,
         [words = std::move(words), &field](std::size_t at) { field = words[at].second; });
   }
 

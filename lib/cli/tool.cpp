@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <new>
+#include <stdexcept>
 #include <string>
 #include <system_error>
 #include <vector>
@@ -88,6 +89,9 @@ int run_tool(const Program& program, OptionTable& table, int argc, char** argv,
     print_error(program, error.what(), error.hints());
     return kData;
   } catch (const std::bad_alloc&) {
+    print_error(program, "out of memory");
+    return kData;
+  } catch (const std::length_error&) {  // a vector longer than any memory
     print_error(program, "out of memory");
     return kData;
   } catch (const std::system_error& error) {
