@@ -5,19 +5,18 @@
 #include <limits>
 
 #include "ops/attend_kernels.h"
-#include "ops/gemm.h"
+#include "ops/few_rows.h"
 
-// Queries are worked on in blocks of rows, keys in tiles: products by gemm (or a small kernel),
-// softmax of the tile with a running maximum and sum, mix by gemm. Keys that no row of a block sees
-// are never touched, which saves the masked half. Where a key of a tile is hidden from some rows
-// of the block only, its weight is 0 and 0 * NaN would be NaN: a tile that holds such values is
-// mixed row by row instead.
+// One head at a time, keys in tiles, queries in blocks of rows: products of a tile, its softmax
+// with a running maximum and sum for each row, its mix. Keys that a row does not see cost nothing,
+// which saves the masked half. Where a key of a tile is hidden from some rows of a block only, its
+// weight is 0 and 0 * NaN would be NaN: a tile that holds such values is mixed row by row instead.
 
 namespace attn {
 namespace {
 
 constexpr Index kBlockRows = 96;
-constexpr Index kTileKeys = 256;
+constexpr Index kTileKeys = 128;
 
 template <class T>
 constexpr T kHidden = -std::numeric_limits<T>::infinity();
@@ -26,102 +25,141 @@ template <class T>
 struct Call {
   const HeadShape& shape;
   In<T> q;
-  std::span<const KvRun<T>> kv;
   const AttendMask<T>& mask;
   Matrix<T> out;
   const AttendProbe<T>& probe;
   T scale;
-  Index kv_rows;
+  KeptScores<T> kept;
 };
 
-// Memory for one block of rows.
+// Memory for the rows of one head and one tile.
 template <class T>
 struct Scratch {
   T* scores;
+  T* turned;
   KeyRange* visible;
+  KeyRange* ranges;  // what is visible of the tile
   RunningSoftmax<T> state;
 
-  Scratch(Arena& arena, Index rows, Index keys)
-      : scores(arena.allocate<T>(rows * keys)),
+  Scratch(Arena& arena, Index rows, Index keys, Index head_dim)
+      : scores(arena.allocate<T>(std::min(rows, kBlockRows) * padded(keys))),
+        turned(arena.allocate<T>(rows > kFewRows ? head_dim * padded(keys) : 0)),
         visible(arena.allocate<KeyRange>(rows)),
+        ranges(arena.allocate<KeyRange>(rows)),
         state{arena.allocate<T>(rows), arena.allocate<T>(rows), arena.allocate<T>(rows),
               arena.allocate<bool>(rows)} {}
 };
 
-// One tile: rows of the block against keys key0 .. of a run (k and v are those rows, the columns
-// of the block's key-value head).
+// Some keys and their values, of one key-value head.
 template <class T>
-void attend_tile(const Call<T>& call, const RowBlock& block, const Scratch<T>& scratch, bool ragged,
-                 Index key0, Matrix<const T> k, Matrix<const T> v, const KeptScores<T>& kept) {
+struct Tile {
+  Index key0;
+  Matrix<const T> k, v;
+  Matrix<const T> turned;  // k transposed, not for few rows
+  bool skip_hidden;        // some row does not see a key of it, and some value is not finite
+};
+
+template <class T>
+void attend_tile(const Call<T>& call, const RowBlock& block, const Tile<T>& tile, T* scores,
+                 const KeyRange* ranges, const RunningSoftmax<T>& state) {
   const Matrix<const T> q = block.of(Matrix<const T>(call.q), call.shape.head_dim);
   const Matrix<T> out = block.of(call.out, call.shape.value_dim);
-  const Index keys = k.rows();
-  const Matrix<T> s(scratch.scores, block.rows, keys, (keys + 15) / 16 * 16);
-  if (is_small(block.rows, keys, q.cols())) {
-    small_products<T>(q, k, s);
+  const Index keys = tile.k.rows();
+  const Matrix<T> s(scores, block.rows, keys, padded(keys));
+  if (tile.turned.empty()) {
+    multiply_few_rows<T>(q, tile.k, s);
   } else {
-    gemm<T>(Transpose::kNo, Transpose::kYes, T{1}, q, k, T{0}, s);
+    const Matrix<T> whole(scores, block.rows, padded(keys));
+    multiply<T>({q.data(), q.stride(), 1}, tile.turned, {nullptr, ranges}, false, whole);
   }
-  softmax_tile(call.mask, call.scale, block, scratch.visible, key0, s, scratch.state, kept);
-  scale_each_row<T>(scratch.state.factor, out);
-  const bool row_by_row = ragged && !all_finite<T>(v);
-  if (row_by_row || is_small(block.rows, keys, v.cols())) {
-    small_mix<T>({s.data(), s.stride(), 1}, v, scratch.visible, key0, row_by_row, out);
+  softmax_tile(call.mask, call.scale, block, ranges, tile.key0, s, state, call.kept);
+  scale_each_row<T>(state.factor, out);
+  if (tile.skip_hidden) {
+    mix_seen<T>({s.data(), s.stride(), 1}, tile.v, out);
   } else {
-    gemm<T>(Transpose::kNo, Transpose::kNo, T{1}, s, v, T{1}, out);
+    multiply<T>({s.data(), s.stride(), 1}, tile.v, {ranges, nullptr}, true, out);
   }
 }
 
 template <class T>
-void finish_row(const Call<T>& call, Index head, Index row, T lse, const T* scores) {
-  const Index at = head * call.q.rows() + row;
-  if (call.probe.lse != nullptr) call.probe.lse[at] = lse;
-  if (call.probe.weights != nullptr) {
-    weights_of_scores<T>(scores + at * call.kv_rows, call.kv_rows, lse,
-                         call.probe.weights + at * call.kv_rows);
-  }
-}
-
-template <class T>
-void attend_block(const Call<T>& call, const RowBlock& block, const Scratch<T>& scratch) {
-  const Index kv_head = block.head / call.shape.group();
-  const Matrix<T> out = block.of(call.out, call.shape.value_dim);
+void begin_rows(const Call<T>& call, const RowBlock& all, const Scratch<T>& scratch) {
   const RunningSoftmax<T>& state = scratch.state;
-  const BlockRange range = visible_to_block(call.mask, block, call.kv_rows, scratch.visible);
-  T* scores = call.probe.scores != nullptr ? call.probe.scores : call.probe.weights;
-  for (Index r = 0; r < block.rows; ++r) {
+  const Matrix<T> out = all.of(call.out, call.shape.value_dim);
+  const bool sink = call.mask.sinks != nullptr;
+  for (Index r = 0; r < all.rows; ++r) {
     std::fill(out.row(r), out.row(r) + out.cols(), T{0});
-    const bool sink = call.mask.sinks != nullptr;
-    state.largest[r] = sink ? call.mask.sinks[block.head_of(r)] : kHidden<T>;
+    state.largest[r] = sink ? call.mask.sinks[all.head_of(r)] : kHidden<T>;
     state.total[r] = sink ? T{1} : T{0};
     state.seen[r] = false;
-    if (scores != nullptr) {
-      T* row = scores + (block.head_of(r) * call.q.rows() + block.row_of(r)) * call.kv_rows;
-      std::fill(row, row + call.kv_rows, kHidden<T>);
+    if (call.kept.data != nullptr) {
+      const Index at = all.head_of(r) * call.kept.q_len + all.row_of(r);
+      T* row = call.kept.data + at * call.kept.kv_rows;
+      std::fill(row, row + call.kept.kv_rows, kHidden<T>);
     }
   }
+}
+
+template <class T>
+void finish_rows(const Call<T>& call, const RowBlock& all, const Scratch<T>& scratch) {
+  const RunningSoftmax<T>& state = scratch.state;
+  for (Index r = 0; r < all.rows; ++r) {
+    const Index at = all.head_of(r) * call.kept.q_len + all.row_of(r);
+    const T lse = state.seen[r] ? state.largest[r] + std::log(state.total[r]) : kHidden<T>;
+    state.factor[r] = state.seen[r] ? T{1} / state.total[r] : T{1};
+    if (call.probe.lse != nullptr) call.probe.lse[at] = lse;
+    if (call.probe.weights != nullptr) {
+      weights_of_scores<T>(call.kept.data + at * call.kept.kv_rows, call.kept.kv_rows, lse,
+                           call.probe.weights + at * call.kept.kv_rows);
+    }
+  }
+  scale_each_row<T>(state.factor, all.of(call.out, call.shape.value_dim));
+}
+
+// The rows of one head, or one row of a group of heads, against all keys.
+template <class T>
+void attend_rows(const Call<T>& call, std::span<const KvRun<T>> kv, const RowBlock& all,
+                 const Scratch<T>& scratch) {
+  const Index head_dim = call.shape.head_dim;
+  const Index value_dim = call.shape.value_dim;
+  const Index kv_head = all.head / call.shape.group();
+  const KeyRange seen = visible_to_block(call.mask, all, call.kept.kv_rows, scratch.visible);
+  const bool by_table = call.mask.allowed.data != nullptr || call.mask.bias.data != nullptr;
+  begin_rows(call, all, scratch);
   Index base = 0;
-  for (const KvRun<T>& run : call.kv) {
-    const Index begin = std::max(range.keys.begin, base);
-    const Index end = std::min(range.keys.end, base + run.k.rows());
-    const Index step = begin < end ? tile_keys(end - begin, kTileKeys) : 1;
-    for (Index key = begin; key < end; key += step) {
-      const Index keys = std::min(step, end - key);
-      const auto rows_of = [&](Matrix<const T> x, Index width) {
-        return x.row_block(key - base, keys).col_block(kv_head * width, width);
-      };
-      attend_tile(call, block, scratch, range.ragged, key, rows_of(run.k, call.shape.head_dim),
-                  rows_of(run.v, call.shape.value_dim),
-                  KeptScores<T>{scores, call.q.rows(), call.kv_rows});
+  for (const KvRun<T>& run : kv) {
+    const Index end = std::min(seen.end, base + run.k.rows());
+    const Index begin = std::max(seen.begin, base);
+    const Index step = tile_keys(end - begin, kTileKeys);
+    for (Index key0 = begin; key0 < end; key0 += step) {
+      const Index keys = std::min(step, end - key0);
+      Tile<T> tile{};
+      tile.key0 = key0;
+      tile.k = Matrix<const T>(run.k)
+                   .row_block(key0 - base, keys)
+                   .col_block(kv_head * head_dim, head_dim);
+      tile.v = Matrix<const T>(run.v)
+                   .row_block(key0 - base, keys)
+                   .col_block(kv_head * value_dim, value_dim);
+      if (all.rows > kFewRows) {
+        const Matrix<T> turned(scratch.turned, head_dim, padded(keys));
+        turn<T>(tile.k, turned);
+        tile.turned = turned;
+      }
+      const KeyRange rows = rows_that_see(scratch.visible, all.rows, key0, keys);
+      bool ragged = by_table;
+      for (Index r = rows.begin; r < rows.end; ++r) {
+        scratch.ranges[r] = in_tile(scratch.visible[r], key0, keys);
+        ragged = ragged || scratch.ranges[r].end - scratch.ranges[r].begin < keys;
+      }
+      tile.skip_hidden = ragged && !all_finite<T>(tile.v);
+      for (Index r = rows.begin; r < rows.end; r += kBlockRows) {
+        attend_tile(call, all.part(r, std::min(kBlockRows, rows.end - r)), tile, scratch.scores,
+                    scratch.ranges + r, scratch.state.from(r));
+      }
     }
     base += run.k.rows();
   }
-  for (Index r = 0; r < block.rows; ++r) {
-    const T lse = state.seen[r] ? state.largest[r] + std::log(state.total[r]) : kHidden<T>;
-    state.factor[r] = state.seen[r] ? T{1} / state.total[r] : T{1};
-    finish_row(call, block.head_of(r), block.row_of(r), lse, scores);
-  }
-  scale_each_row<T>(state.factor, out);
+  finish_rows(call, all, scratch);
 }
 
 }  // namespace
@@ -138,22 +176,17 @@ void attend(const HeadShape& shape, In<T> q, std::span<const KvRun<T>> kv,
     check_attend<T>(shape, q, {nullptr, 0, shape.kv_heads * shape.head_dim},
                     {nullptr, 0, shape.kv_heads * shape.value_dim}, out);
   }
-  const Call<T> call{shape, q, kv, mask, out, probe, score_scale(mask, shape.head_dim), kv_rows};
-  const bool one_row = q.rows() == 1;
-  const Index most = std::min(kBlockRows, one_row ? shape.group() : q.rows());
+  T* const kept = probe.scores != nullptr ? probe.scores : probe.weights;
+  const Call<T> call{
+      shape, q, mask, out, probe, score_scale(mask, shape.head_dim), {kept, q.rows(), kv_rows}};
+  // Decoding reads the keys of a group of heads once.
+  const bool over_heads = q.rows() == 1;
+  const Index heads = over_heads ? shape.group() : 1;
+  const Index rows = over_heads ? shape.group() : q.rows();
   const Arena::Scope scope(arena);
-  const Scratch<T> scratch(arena, most, (std::min(kTileKeys, kv_rows) + 15) / 16 * 16);
-  if (one_row) {
-    for (Index head = 0; head < shape.heads; head += most) {
-      const Index in_group = shape.group() - head % shape.group();
-      attend_block(call, {head, 0, std::min(most, in_group), true}, scratch);
-    }
-    return;
-  }
-  for (Index head = 0; head < shape.heads; ++head) {
-    for (Index row = 0; row < q.rows(); row += most) {
-      attend_block(call, {head, row, std::min(most, q.rows() - row), false}, scratch);
-    }
+  const Scratch<T> scratch(arena, rows, std::min(kTileKeys, kv_rows), shape.head_dim);
+  for (Index head = 0; head < shape.heads; head += heads) {
+    attend_rows(call, kv, RowBlock{head, 0, rows, over_heads}, scratch);
   }
 }
 

@@ -2,16 +2,15 @@
 
 #include "ops/attend.h"
 #include "ops/attend_kernels.h"
-#include "ops/gemm.h"
 
-// Forward's blocks and tiles again (Dao et al. 2022, appendix B.4): products are recomputed,
+// Forward's tiles and blocks again (Dao et al. 2022, appendix B.4): products are recomputed,
 // weights follow from the stored log-sum-exp, and each tile adds its part to all three gradients.
 
 namespace attn {
 namespace {
 
-constexpr Index kBlockRows = 128;
-constexpr Index kTileKeys = 256;
+constexpr Index kBlockRows = 96;
+constexpr Index kTileKeys = 128;
 
 template <class T>
 struct BackwardCall {
@@ -25,79 +24,122 @@ struct BackwardCall {
   T scale;
 };
 
+// Memory for the rows of one head and one tile.
 template <class T>
 struct BackwardScratch {
   T* weights;
   T* gradients;
+  T* turned_k;
+  T* turned_v;
+  T* slopes;  // of one row's softcap
   T* common;
   KeyRange* visible;
+  KeyRange* ranges;  // what is visible of the tile
+  KeyRange* rows;    // which rows of a block see a key
 
-  BackwardScratch(Arena& arena, Index rows, Index keys)
-      : weights(arena.allocate<T>(rows * keys)),
-        gradients(arena.allocate<T>(rows * keys)),
-        common(arena.allocate<T>(rows)),
-        visible(arena.allocate<KeyRange>(rows)) {}
+  BackwardScratch(Arena& arena, const HeadShape& shape, Index rows_in_all, Index keys)
+      : weights(arena.allocate<T>(std::min(rows_in_all, kBlockRows) * padded(keys))),
+        gradients(arena.allocate<T>(std::min(rows_in_all, kBlockRows) * padded(keys))),
+        turned_k(arena.allocate<T>(shape.head_dim * padded(keys))),
+        turned_v(arena.allocate<T>(shape.value_dim * padded(keys))),
+        slopes(arena.allocate<T>(padded(keys))),
+        common(arena.allocate<T>(rows_in_all)),
+        visible(arena.allocate<KeyRange>(rows_in_all)),
+        ranges(arena.allocate<KeyRange>(rows_in_all)),
+        rows(arena.allocate<KeyRange>(keys)) {}
 };
 
-// s = a * b^T.
+// Some keys and values of one key-value head, and their gradients.
 template <class T>
-void products(Matrix<const T> a, Matrix<const T> b, Matrix<T> s) {
-  if (is_small(a.rows(), b.rows(), a.cols())) return small_products<T>(a, b, s);
-  gemm<T>(Transpose::kNo, Transpose::kYes, T{1}, a, b, T{0}, s);
-}
+struct BackwardTile {
+  Index key0;
+  Matrix<const T> k, turned_k, turned_v;
+  Matrix<T> d_k, d_v;
+  bool skip_hidden;  // some row does not see a key of it, and some key is not finite
+};
 
-// out += w^T * x: a key's gradient from all rows.
-template <class T>
-void mix_columns(Matrix<T> w, Matrix<const T> x, Matrix<T> out) {
-  if (is_small(w.rows(), w.cols(), x.cols())) {
-    return small_mix<T>({w.data(), 1, w.stride()}, x, nullptr, 0, false, out);
+// Rows begin and end later from key to key, as keys do from row to row.
+void rows_of_keys(const KeyRange* ranges, Index rows, Index keys, KeyRange* of_key) {
+  Index begin = 0;
+  Index end = 0;
+  for (Index j = 0; j < keys; ++j) {
+    while (begin < rows && ranges[begin].end <= j) ++begin;
+    while (end < rows && ranges[end].begin <= j) ++end;
+    of_key[j] = {begin, std::max(begin, end)};
   }
-  gemm<T>(Transpose::kYes, Transpose::kNo, T{1}, w, x, T{1}, out);
 }
 
 template <class T>
-void backward_tile(const BackwardCall<T>& call, const RowBlock& block,
-                   const BackwardScratch<T>& scratch, bool ragged, Index key, Index keys) {
+void backward_tile(const BackwardCall<T>& call, const RowBlock& block, const BackwardTile<T>& tile,
+                   const BackwardScratch<T>& scratch, const KeyRange* ranges, const T* common) {
+  const Index keys = tile.k.rows();
+  const Index stride = padded(keys);
+  const Matrix<const T> q = block.of(Matrix<const T>(call.q), call.shape.head_dim);
+  const Matrix<const T> d_out = block.of(Matrix<const T>(call.d_out), call.shape.value_dim);
+  const Matrix<T> d_q = block.of(call.d_q, call.shape.head_dim);
+  const auto of_tile = [&](T* data, Index cols) {
+    return Matrix<T>(data, block.rows, cols, stride);
+  };
+  rows_of_keys(ranges, block.rows, keys, scratch.rows);
+
+  // scores = scale * q * k^T
+  multiply<T>({q.data(), q.stride(), 1}, tile.turned_k, {nullptr, ranges}, false,
+              of_tile(scratch.weights, stride));
+  // out = weights * v
+  multiply<T>({d_out.data(), d_out.stride(), 1}, tile.turned_v, {nullptr, ranges}, false,
+              of_tile(scratch.gradients, stride));
+  softmax_backward_tile<T>(call.mask, call.scale, block, ranges, tile.key0,
+                           of_tile(scratch.weights, keys), of_tile(scratch.gradients, keys),
+                           scratch.slopes, call.lse + block.head * call.q.rows() + block.row,
+                           common);
+  multiply<T>({scratch.weights, 1, stride}, d_out, {scratch.rows, nullptr}, true, tile.d_v);
+  multiply<T>({scratch.gradients, 1, stride}, q, {scratch.rows, nullptr}, true, tile.d_k);
+  if (tile.skip_hidden) {
+    mix_seen<T>({scratch.gradients, stride, 1}, tile.k, d_q);
+  } else {
+    multiply<T>({scratch.gradients, stride, 1}, tile.k, {ranges, nullptr}, true, d_q);
+  }
+}
+
+template <class T>
+void backward_head(const BackwardCall<T>& call, Index head, const BackwardScratch<T>& scratch) {
   const Index head_dim = call.shape.head_dim;
   const Index value_dim = call.shape.value_dim;
-  const Index kv_head = block.head / call.shape.group();
-  const auto keys_of = [&](auto x, Index width) {
-    return x.row_block(key, keys).col_block(kv_head * width, width);
-  };
-  const Matrix<const T> q = block.of(Matrix<const T>(call.q), head_dim);
-  const Matrix<const T> d_out = block.of(Matrix<const T>(call.d_out), value_dim);
-  const Matrix<const T> k = keys_of(Matrix<const T>(call.k), head_dim);
-  const Matrix<const T> v = keys_of(Matrix<const T>(call.v), value_dim);
-  const Matrix<T> d_q = block.of(call.d_q, head_dim);
-  const Index stride = (keys + 15) / 16 * 16;
-  const Matrix<T> weights(scratch.weights, block.rows, keys, stride);
-  const Matrix<T> gradients(scratch.gradients, block.rows, keys, stride);
-
-  products<T>(q, k, weights);        // scores = scale * q * k^T
-  products<T>(d_out, v, gradients);  // out = weights * v
-  softmax_backward_tile<T>(call.mask, call.scale, block, scratch.visible, key, weights, gradients,
-                           call.lse + block.head * call.q.rows() + block.row, scratch.common);
-  mix_columns<T>(weights, d_out, keys_of(call.d_v, value_dim));
-  mix_columns<T>(gradients, q, keys_of(call.d_k, head_dim));
-  const bool row_by_row = ragged && !all_finite<T>(k);
-  if (row_by_row || is_small(block.rows, keys, head_dim)) {
-    small_mix<T>({gradients.data(), stride, 1}, k, scratch.visible, key, row_by_row, d_q);
-  } else {
-    gemm<T>(Transpose::kNo, Transpose::kNo, T{1}, gradients, k, T{1}, d_q);
-  }
-}
-
-template <class T>
-void backward_block(const BackwardCall<T>& call, const RowBlock& block,
-                    const BackwardScratch<T>& scratch) {
-  const BlockRange range = visible_to_block(call.mask, block, call.k.rows(), scratch.visible);
+  const Index kv_head = head / call.shape.group();
+  const RowBlock all{head, 0, call.q.rows(), false};
+  const KeyRange seen = visible_to_block(call.mask, all, call.k.rows(), scratch.visible);
+  const bool by_table = call.mask.allowed.data != nullptr || call.mask.bias.data != nullptr;
   // The sum over keys of weight * d_weight, whatever part the sink takes.
-  row_dots<T>(block.of(Matrix<const T>(call.d_out), call.shape.value_dim),
-              block.of(Matrix<const T>(call.out), call.shape.value_dim), scratch.common);
-  const Index end = range.keys.end;
-  const Index step = range.keys.empty() ? 1 : tile_keys(end - range.keys.begin, kTileKeys);
-  for (Index key = range.keys.begin; key < end; key += step) {
-    backward_tile(call, block, scratch, range.ragged, key, std::min(step, end - key));
+  row_dots<T>(all.of(Matrix<const T>(call.d_out), value_dim),
+              all.of(Matrix<const T>(call.out), value_dim), scratch.common);
+  const Index step = tile_keys(seen.end - seen.begin, kTileKeys);
+  for (Index key0 = seen.begin; key0 < seen.end; key0 += step) {
+    const Index keys = std::min(step, seen.end - key0);
+    const auto of_keys = [&](auto x, Index width) {
+      return x.row_block(key0, keys).col_block(kv_head * width, width);
+    };
+    const Matrix<T> turned_k(scratch.turned_k, head_dim, padded(keys));
+    const Matrix<T> turned_v(scratch.turned_v, value_dim, padded(keys));
+    BackwardTile<T> tile{key0,
+                         of_keys(Matrix<const T>(call.k), head_dim),
+                         turned_k,
+                         turned_v,
+                         of_keys(call.d_k, head_dim),
+                         of_keys(call.d_v, value_dim),
+                         false};
+    turn<T>(tile.k, turned_k);
+    turn<T>(of_keys(Matrix<const T>(call.v), value_dim), turned_v);
+    const KeyRange rows = rows_that_see(scratch.visible, all.rows, key0, keys);
+    bool ragged = by_table;
+    for (Index r = rows.begin; r < rows.end; ++r) {
+      scratch.ranges[r] = in_tile(scratch.visible[r], key0, keys);
+      ragged = ragged || scratch.ranges[r].end - scratch.ranges[r].begin < keys;
+    }
+    tile.skip_hidden = ragged && !all_finite<T>(tile.k);
+    for (Index r = rows.begin; r < rows.end; r += kBlockRows) {
+      backward_tile(call, all.part(r, std::min(kBlockRows, rows.end - r)), tile, scratch,
+                    scratch.ranges + r, scratch.common + r);
+    }
   }
 }
 
@@ -113,14 +155,9 @@ void attend_backward(const HeadShape& shape, In<T> q, In<T> k, In<T> v, const At
                 "attend_backward: a gradient has another shape");
   const BackwardCall<T> call{shape, q,     k,   v,   mask, out,
                              lse,   d_out, d_q, d_k, d_v,  score_scale(mask, shape.head_dim)};
-  const Index most = std::min(kBlockRows, q.rows());
   const Arena::Scope scope(arena);
-  const BackwardScratch<T> scratch(arena, most, (std::min(kTileKeys, k.rows()) + 15) / 16 * 16);
-  for (Index head = 0; head < shape.heads; ++head) {
-    for (Index row = 0; row < q.rows(); row += most) {
-      backward_block(call, {head, row, std::min(most, q.rows() - row), false}, scratch);
-    }
-  }
+  const BackwardScratch<T> scratch(arena, shape, q.rows(), std::min(kTileKeys, k.rows()));
+  for (Index head = 0; head < shape.heads; ++head) backward_head(call, head, scratch);
 }
 
 template void attend_backward<float>(const HeadShape&, In<float>, In<float>, In<float>,

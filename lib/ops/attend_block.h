@@ -55,6 +55,10 @@ struct RowBlock {
 
   Index head_of(Index r) const { return over_heads ? head + r : head; }
   Index row_of(Index r) const { return over_heads ? row : row + r; }
+  /// Rows first .. first + count - 1 of the block.
+  RowBlock part(Index first, Index count) const {
+    return {head_of(first), row_of(first), count, over_heads};
+  }
   /// These rows of a matrix whose heads are `width` columns each.
   template <class T>
   Matrix<T> of(Matrix<T> x, Index width) const {
@@ -62,40 +66,43 @@ struct RowBlock {
   }
 };
 
-/// The keys that at least one of the rows sees, and whether they all see all of them.
-struct BlockRange {
-  KeyRange keys;
-  bool ragged = false;
-};
-
-/// `visible` (rows) receives what each row sees.
+/// What each row sees becomes known; returns the keys that at least one of them sees.
+/// Later rows see no earlier keys: begin and end never fall from one row to the next.
 template <class T>
-BlockRange visible_to_block(const AttendMask<T>& mask, const RowBlock& block, Index kv_rows,
-                            KeyRange* visible) {
-  KeyRange all{kv_rows, 0};
+KeyRange visible_to_block(const AttendMask<T>& mask, const RowBlock& block, Index kv_rows,
+                          KeyRange* visible) {
   for (Index r = 0; r < block.rows; ++r) {
     visible[r] = visible_keys(mask, block.row_of(r), kv_rows);
-    if (visible[r].empty()) continue;
-    all.begin = std::min(all.begin, visible[r].begin);
-    all.end = std::max(all.end, visible[r].end);
   }
-  bool ragged = mask.allowed.data != nullptr || mask.bias.data != nullptr;
-  for (Index r = 0; r < block.rows; ++r) {
-    ragged = ragged || visible[r].begin > all.begin || visible[r].end < all.end;
-  }
-  return {all, ragged};
+  if (block.rows == 0) return {};
+  return {visible[0].begin, visible[block.rows - 1].end};
+}
+
+/// The part of a range that lies in a tile of keys, counted from the tile's first key.
+inline KeyRange in_tile(KeyRange visible, Index key0, Index keys) {
+  const Index begin = std::clamp<Index>(visible.begin - key0, 0, keys);
+  return {begin, std::clamp<Index>(visible.end - key0, begin, keys)};
+}
+
+/// The rows, among `rows`, that see at least one key of a tile.
+inline KeyRange rows_that_see(const KeyRange* visible, Index rows, Index key0, Index keys) {
+  Index begin = 0;
+  Index end = rows;
+  while (begin < end && visible[begin].end <= key0) ++begin;
+  while (end > begin && visible[end - 1].begin >= key0 + keys) --end;
+  return {begin, end};
 }
 
 /// How many keys a tile takes, so that `keys` are cut evenly into tiles of at most `most`.
 inline Index tile_keys(Index keys, Index most) {
-  const Index tiles = (keys + most - 1) / most;
+  const Index tiles = std::max<Index>(1, (keys + most - 1) / most);
   const Index even = (keys + tiles - 1) / tiles;
-  return std::min(keys, (even + 15) / 16 * 16);
+  return std::max<Index>(1, std::min(keys, (even + 15) / 16 * 16));
 }
 
-/// Where products of this size cost BLAS more to prepare than to do.
-inline bool is_small(Index rows, Index keys, Index dim) {
-  return rows <= 4 || (rows <= 32 && keys <= 32 && dim <= 64);
+/// The next multiple of 16: kernels write whole vectors into scratch.
+inline Index padded(Index count) {
+  return (count + 15) / 16 * 16;
 }
 
 /// Throws ShapeError unless the heads divide and the matrices agree with them.

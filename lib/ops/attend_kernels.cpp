@@ -17,8 +17,9 @@ HWY_BEFORE_NAMESPACE();
 namespace attn {
 namespace HWY_NAMESPACE {
 
-ATTNTOOLS_BOTH_TYPES(products);
-ATTNTOOLS_BOTH_TYPES(mix);
+ATTNTOOLS_BOTH_TYPES(turn_rows);
+ATTNTOOLS_BOTH_TYPES(multiply_tile);
+ATTNTOOLS_BOTH_TYPES(mix_seen_rows);
 ATTNTOOLS_BOTH_TYPES(softmax_rows_of_tile);
 ATTNTOOLS_BOTH_TYPES(softmax_backward_rows_of_tile);
 ATTNTOOLS_BOTH_TYPES(scale_rows);
@@ -34,8 +35,9 @@ HWY_AFTER_NAMESPACE();
 namespace attn {
 namespace {
 
-ATTNTOOLS_EXPORT(products);
-ATTNTOOLS_EXPORT(mix);
+ATTNTOOLS_EXPORT(turn_rows);
+ATTNTOOLS_EXPORT(multiply_tile);
+ATTNTOOLS_EXPORT(mix_seen_rows);
 ATTNTOOLS_EXPORT(softmax_rows_of_tile);
 ATTNTOOLS_EXPORT(softmax_backward_rows_of_tile);
 ATTNTOOLS_EXPORT(scale_rows);
@@ -46,21 +48,26 @@ ATTNTOOLS_EXPORT(finite);
 }  // namespace
 
 template <class T>
-void small_products(In<T> q, In<T> k, Matrix<T> s) {
-  ATTNTOOLS_DISPATCH(T, products)(q, k, s);
+void turn(In<T> x, Matrix<T> turned) {
+  ATTNTOOLS_DISPATCH(T, turn_rows)(x, turned);
 }
 
 template <class T>
-void small_mix(const MixWeights<std::type_identity_t<T>>& weights, In<T> x, const KeyRange* ranges,
-               Index key0, bool skip_zeros, Matrix<T> out) {
-  ATTNTOOLS_DISPATCH(T, mix)(weights, x, ranges, key0, skip_zeros, out);
+void multiply(const Walk<std::type_identity_t<T>>& a, In<T> b, const ProductRanges& ranges,
+              bool add, Matrix<T> c) {
+  ATTNTOOLS_DISPATCH(T, multiply_tile)(a, b, ranges, add, c);
+}
+
+template <class T>
+void mix_seen(const Walk<std::type_identity_t<T>>& weights, In<T> x, Matrix<T> out) {
+  ATTNTOOLS_DISPATCH(T, mix_seen_rows)(weights, x, out);
 }
 
 template <class T>
 void softmax_tile(const AttendMask<T>& mask, std::type_identity_t<T> scale, const RowBlock& block,
-                  const KeyRange* visible, Index key0, Matrix<T> s, const RunningSoftmax<T>& state,
+                  const KeyRange* ranges, Index key0, Matrix<T> s, const RunningSoftmax<T>& state,
                   const KeptScores<T>& kept) {
-  ATTNTOOLS_DISPATCH(T, softmax_rows_of_tile)(mask, scale, block, visible, key0, s, state, kept);
+  ATTNTOOLS_DISPATCH(T, softmax_rows_of_tile)(mask, scale, block, ranges, key0, s, state, kept);
 }
 
 template <class T>
@@ -75,10 +82,10 @@ void weights_of_scores(const T* scores, Index count, std::type_identity_t<T> lse
 
 template <class T>
 void softmax_backward_tile(const AttendMask<T>& mask, std::type_identity_t<T> scale,
-                           const RowBlock& block, const KeyRange* visible, Index key0, Matrix<T> s,
-                           Matrix<T> d_weights, const T* lse, const T* common) {
+                           const RowBlock& block, const KeyRange* ranges, Index key0, Matrix<T> s,
+                           Matrix<T> d_weights, T* slopes, const T* lse, const T* common) {
   ATTNTOOLS_DISPATCH(T, softmax_backward_rows_of_tile)
-  (mask, scale, block, visible, key0, s, d_weights, lse, common);
+  (mask, scale, block, ranges, key0, s, d_weights, slopes, lse, common);
 }
 
 template <class T>
@@ -92,16 +99,16 @@ bool all_finite(Matrix<const T> x) {
 }
 
 #define ATTNTOOLS_INSTANTIATE(T)                                                                  \
-  template void small_products<T>(In<T>, In<T>, Matrix<T>);                                       \
-  template void small_mix<T>(const MixWeights<T>&, In<T>, const KeyRange*, Index, bool,           \
-                             Matrix<T>);                                                          \
+  template void turn<T>(In<T>, Matrix<T>);                                                        \
+  template void multiply<T>(const Walk<T>&, In<T>, const ProductRanges&, bool, Matrix<T>);        \
+  template void mix_seen<T>(const Walk<T>&, In<T>, Matrix<T>);                                    \
   template void softmax_tile<T>(const AttendMask<T>&, T, const RowBlock&, const KeyRange*, Index, \
                                 Matrix<T>, const RunningSoftmax<T>&, const KeptScores<T>&);       \
   template void scale_each_row<T>(const T*, Matrix<T>);                                           \
   template void weights_of_scores<T>(const T*, Index, T, T*);                                     \
   template void softmax_backward_tile<T>(const AttendMask<T>&, T, const RowBlock&,                \
-                                         const KeyRange*, Index, Matrix<T>, Matrix<T>, const T*,  \
-                                         const T*);                                               \
+                                         const KeyRange*, Index, Matrix<T>, Matrix<T>, T*,        \
+                                         const T*, const T*);                                     \
   template void row_dots<T>(In<T>, In<T>, T*);                                                    \
   template bool all_finite<T>(Matrix<const T>)
 

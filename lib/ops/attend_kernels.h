@@ -8,24 +8,35 @@
 
 namespace attn {
 
-/// s = q * k^T for tiles that are small (is_small): s (q.rows, k.rows).
+/// turned (x.cols, x.rows) = x transposed; its columns up to the next multiple of 16 become 0.
 template <class T>
-void small_products(In<T> q, In<T> k, Matrix<T> s);
+void turn(In<T> x, Matrix<T> turned);
 
-/// Weights that pick from rows: of result row r for source row j, at data[r * step + j * key_step].
+/// A matrix that is read element by element: (r, k) at data[r * row_step + k * k_step].
 template <class T>
-struct MixWeights {
+struct Walk {
   const T* data = nullptr;
   Index row_step = 0;
-  Index key_step = 1;
+  Index k_step = 1;
 };
 
-/// out[r] += sum over j of weights(r, j) * x[j], j in ranges[r] less key0 (all where ranges is
-/// null), for small tiles, or where x may hold non-finite rows: with skip_zeros a weight of 0
-/// leaves its row of x out instead of multiplying it.
+/// Which parts of a product are wanted; null for all. Ranges are those of rows_of / in_tile for
+/// the row, so that a masked half costs nothing.
+struct ProductRanges {
+  const KeyRange* k = nullptr;        // (c.rows) a row's sum runs over these k
+  const KeyRange* columns = nullptr;  // (c.rows) these columns of a row must come out right
+};
+
+/// c (+)= a * b, with a (c.rows, b.rows) walked and rows of b read as vectors. The elements of a
+/// outside a row's range of k must be 0, for neighbouring rows may share a sum.
 template <class T>
-void small_mix(const MixWeights<std::type_identity_t<T>>& weights, In<T> x, const KeyRange* ranges,
-               Index key0, bool skip_zeros, Matrix<T> out);
+void multiply(const Walk<std::type_identity_t<T>>& a, In<T> b, const ProductRanges& ranges,
+              bool add, Matrix<T> c);
+
+/// out[r] += sum over k of weights(r, k) * x[k], leaving out the rows of x whose weight is 0
+/// instead of multiplying them: they may hold NaN.
+template <class T>
+void mix_seen(const Walk<std::type_identity_t<T>>& weights, In<T> x, Matrix<T> out);
 
 /// What the rows of a block have come to so far: running maximum and sum (Milakov & Gimelshein
 /// 2018, algorithm 3), and the factor by which the last tile shrank what was there before.
@@ -35,6 +46,8 @@ struct RunningSoftmax {
   T* total = nullptr;
   T* factor = nullptr;
   bool* seen = nullptr;
+
+  RunningSoftmax from(Index r) const { return {largest + r, total + r, factor + r, seen + r}; }
 };
 
 /// Where final scores are kept for a probe: (heads, q_len, kv_rows), or null.
@@ -46,10 +59,10 @@ struct KeptScores {
 };
 
 /// Products become weights in units of exp(largest), hidden keys 0; the running maximum, sum and
-/// factor of each row follow. Key 0 of the tile is key0 of the sequence.
+/// factor of each row follow. `ranges` are what the rows see of the tile, whose first key is key0.
 template <class T>
 void softmax_tile(const AttendMask<T>& mask, std::type_identity_t<T> scale, const RowBlock& block,
-                  const KeyRange* visible, Index key0, Matrix<T> s, const RunningSoftmax<T>& state,
+                  const KeyRange* ranges, Index key0, Matrix<T> s, const RunningSoftmax<T>& state,
                   const KeptScores<T>& kept);
 
 /// x[r] *= factors[r] for the rows whose factor is not 1.
@@ -62,11 +75,11 @@ void weights_of_scores(const T* scores, Index count, std::type_identity_t<T> lse
 
 /// What backward makes of a tile: products s become weights exp(score - lse) and d_weights become
 /// gradients by the products: weight * (d_weight - common) * scale * (1 - tanh^2), hidden keys 0.
-/// lse and common are per row of the block.
+/// lse and common are per row of the block; slopes is scratch for one row.
 template <class T>
 void softmax_backward_tile(const AttendMask<T>& mask, std::type_identity_t<T> scale,
-                           const RowBlock& block, const KeyRange* visible, Index key0, Matrix<T> s,
-                           Matrix<T> d_weights, const T* lse, const T* common);
+                           const RowBlock& block, const KeyRange* ranges, Index key0, Matrix<T> s,
+                           Matrix<T> d_weights, T* slopes, const T* lse, const T* common);
 
 /// dots[r] = sum of a[r] * b[r].
 template <class T>

@@ -1,4 +1,8 @@
-// Products of small tiles, and mixes of rows, for attend_kernels.cpp. Included once a target.
+// The products of attention's tiles, for attend_kernels.cpp. Included once a target.
+//
+// One kernel serves them all: a block of rows by a few vectors of columns is summed in registers
+// while k runs, elements of a are broadcast and rows of b are loaded as they lie. So nothing is
+// packed but the keys (and values, backward), which are turned once for all rows.
 #if defined(ATTNTOOLS_OPS_ATTEND_PRODUCTS_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef ATTNTOOLS_OPS_ATTEND_PRODUCTS_INL_H
 #undef ATTNTOOLS_OPS_ATTEND_PRODUCTS_INL_H
@@ -13,167 +17,155 @@ HWY_BEFORE_NAMESPACE();
 namespace attn {
 namespace HWY_NAMESPACE {
 
-inline constexpr Index kSmallKeys = 32;
-inline constexpr Index kSmallDim = 64;
+// Rows and vectors of a register block: 24 sums of 32 registers with AVX-512, 12 of 16 before.
+inline constexpr int kRows = 6;
+#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL
+inline constexpr int kVectors = 4;
+#else
+inline constexpr int kVectors = 2;
+#endif
 
-// Many rows against few keys: the keys are turned, so that a vector holds one feature of several
-// keys and no sum runs across lanes. Four rows at a time hide the latency of the sums.
+// Squares of 4 x 4 (double 2 x 2) through registers; what is left over by single elements.
 template <class T>
-HWY_INLINE void products_turned(Matrix<const T> q, Matrix<const T> k, Matrix<T> s) {
-  const Tag<T> d;
-  const Index lanes = lanes_of<T>();
-  const Index dim = q.cols();
-  const Index padded = (k.rows() + lanes - 1) / lanes * lanes;
-  HWY_ALIGN T turned[kSmallKeys * kSmallDim];
-  for (Index c = 0; c < dim; ++c) {
-    T* to = turned + c * padded;
-    for (Index j = 0; j < k.rows(); ++j) to[j] = k(j, c);
-    for (Index j = k.rows(); j < padded; ++j) to[j] = T{0};
-  }
-  for (Index at = 0; at < padded; at += lanes) {
-    Index r = 0;
-    for (; r + 4 <= q.rows(); r += 4) {
-      const T* q0 = q.row(r);
-      const T* q1 = q.row(r + 1);
-      const T* q2 = q.row(r + 2);
-      const T* q3 = q.row(r + 3);
-      auto s0 = hn::Zero(d), s1 = s0, s2 = s0, s3 = s0;
-      for (Index c = 0; c < dim; ++c) {
-        const auto keys = hn::Load(d, turned + c * padded + at);
-        s0 = hn::MulAdd(hn::Set(d, q0[c]), keys, s0);
-        s1 = hn::MulAdd(hn::Set(d, q1[c]), keys, s1);
-        s2 = hn::MulAdd(hn::Set(d, q2[c]), keys, s2);
-        s3 = hn::MulAdd(hn::Set(d, q3[c]), keys, s3);
-      }
-      hn::StoreU(s0, d, s.row(r) + at);
-      hn::StoreU(s1, d, s.row(r + 1) + at);
-      hn::StoreU(s2, d, s.row(r + 2) + at);
-      hn::StoreU(s3, d, s.row(r + 3) + at);
-    }
-    for (; r < q.rows(); ++r) {
-      auto sum = hn::Zero(d);
-      for (Index c = 0; c < dim; ++c) {
-        sum = hn::MulAdd(hn::Set(d, q(r, c)), hn::Load(d, turned + c * padded + at), sum);
-      }
-      hn::StoreU(sum, d, s.row(r) + at);
-    }
-  }
-}
-
-// One row against many keys, four keys at a time: each key is read once, at memory speed.
-template <class T>
-HWY_INLINE void products_of_row(const T* q, Matrix<const T> k, T* s) {
-  const Tag<T> d;
-  const Index dim = k.cols();
+void turn_rows(Matrix<const T> x, Matrix<T> turned) {
   Index j = 0;
-  for (; j + 4 <= k.rows(); j += 4) {
-    const T* k0 = k.row(j);
-    const T* k1 = k.row(j + 1);
-    const T* k2 = k.row(j + 2);
-    const T* k3 = k.row(j + 3);
-    auto s0 = hn::Zero(d), s1 = s0, s2 = s0, s3 = s0;
-    for_vectors<T>(dim, [&](auto whole, Index c, Index n) HWY_ATTR {
-      constexpr bool kWhole = decltype(whole)::value;
-      const auto part = load<kWhole>(q + c, n);
-      s0 = hn::MulAdd(part, load<kWhole>(k0 + c, n), s0);
-      s1 = hn::MulAdd(part, load<kWhole>(k1 + c, n), s1);
-      s2 = hn::MulAdd(part, load<kWhole>(k2 + c, n), s2);
-      s3 = hn::MulAdd(part, load<kWhole>(k3 + c, n), s3);
-    });
-    s[j] = hn::GetLane(hn::SumOfLanes(d, s0));
-    s[j + 1] = hn::GetLane(hn::SumOfLanes(d, s1));
-    s[j + 2] = hn::GetLane(hn::SumOfLanes(d, s2));
-    s[j + 3] = hn::GetLane(hn::SumOfLanes(d, s3));
-  }
-  for (; j < k.rows(); ++j) {
-    auto sum = hn::Zero(d);
-    const T* key = k.row(j);
-    for_vectors<T>(dim, [&](auto whole, Index c, Index n) HWY_ATTR {
-      sum = hn::MulAdd(load<whole.value>(q + c, n), load<whole.value>(key + c, n), sum);
-    });
-    s[j] = hn::GetLane(hn::SumOfLanes(d, sum));
-  }
-}
-
-template <class T>
-void products(Matrix<const T> q, Matrix<const T> k, Matrix<T> s) {
-  if (q.rows() > 1 && k.rows() <= kSmallKeys && k.cols() <= kSmallDim) {
-    products_turned(q, k, s);
-    return;
-  }
-  for (Index r = 0; r < q.rows(); ++r) products_of_row(q.row(r), k, s.row(r));
-}
-
-// out[0 .. width) += sum over j of w[j * step] * x[j], kVectors vectors of features at a time,
-// which stay in registers over all j.
-template <int kVectors, bool kSkipZeros, class T>
-HWY_INLINE void mix_features(const T* w, Index step, const T* x, Index stride, KeyRange range,
-                             T* out) {
-  const Tag<T> d;
-  const Index lanes = lanes_of<T>();
-  auto s0 = hn::LoadU(d, out), s1 = s0, s2 = s0, s3 = s0;
-  if constexpr (kVectors == 4) {
-    s1 = hn::LoadU(d, out + lanes);
-    s2 = hn::LoadU(d, out + 2 * lanes);
-    s3 = hn::LoadU(d, out + 3 * lanes);
-  }
-  for (Index j = range.begin; j < range.end; ++j) {
-    const T weight = w[j * step];
-    if (kSkipZeros && weight == T{0}) continue;
-    const auto by = hn::Set(d, weight);
-    const T* row = x + j * stride;
-    s0 = hn::MulAdd(by, hn::LoadU(d, row), s0);
-    if constexpr (kVectors == 4) {
-      s1 = hn::MulAdd(by, hn::LoadU(d, row + lanes), s1);
-      s2 = hn::MulAdd(by, hn::LoadU(d, row + 2 * lanes), s2);
-      s3 = hn::MulAdd(by, hn::LoadU(d, row + 3 * lanes), s3);
+#if HWY_TARGET != HWY_SCALAR
+  const Index stride = turned.stride();
+  constexpr Index kSide = 16 / static_cast<Index>(sizeof(T));
+  const hn::FixedTag<T, 16 / sizeof(T)> d;
+  for (; j + kSide <= x.rows(); j += kSide) {
+    Index c = 0;
+    for (; c + kSide <= x.cols(); c += kSide) {
+      T* to = turned.data() + c * stride + j;
+      const auto r0 = hn::LoadU(d, x.row(j) + c);
+      const auto r1 = hn::LoadU(d, x.row(j + 1) + c);
+      if constexpr (kSide == 2) {
+        hn::StoreU(hn::InterleaveLower(d, r0, r1), d, to);
+        hn::StoreU(hn::InterleaveUpper(d, r0, r1), d, to + stride);
+      } else {
+        const auto r2 = hn::LoadU(d, x.row(j + 2) + c);
+        const auto r3 = hn::LoadU(d, x.row(j + 3) + c);
+        const auto low01 = hn::InterleaveLower(d, r0, r1);
+        const auto low23 = hn::InterleaveLower(d, r2, r3);
+        const auto high01 = hn::InterleaveUpper(d, r0, r1);
+        const auto high23 = hn::InterleaveUpper(d, r2, r3);
+        hn::StoreU(hn::ConcatLowerLower(d, low23, low01), d, to);
+        hn::StoreU(hn::ConcatUpperUpper(d, low23, low01), d, to + stride);
+        hn::StoreU(hn::ConcatLowerLower(d, high23, high01), d, to + 2 * stride);
+        hn::StoreU(hn::ConcatUpperUpper(d, high23, high01), d, to + 3 * stride);
+      }
+    }
+    for (; c < x.cols(); ++c) {
+      for (Index i = j; i < j + kSide; ++i) turned(c, i) = x(i, c);
     }
   }
-  hn::StoreU(s0, d, out);
-  if constexpr (kVectors == 4) {
-    hn::StoreU(s1, d, out + lanes);
-    hn::StoreU(s2, d, out + 2 * lanes);
-    hn::StoreU(s3, d, out + 3 * lanes);
+#endif
+  for (; j < x.rows(); ++j) {
+    for (Index c = 0; c < x.cols(); ++c) turned(c, j) = x(j, c);
+  }
+  for (Index c = 0; c < x.cols(); ++c) {
+    std::fill(turned.row(c) + x.rows(), turned.row(c) + padded(x.rows()), T{0});
   }
 }
 
-template <bool kSkipZeros, class T>
-HWY_INLINE void mix_row(const T* w, Index step, Matrix<const T> x, KeyRange range, T* out) {
+// A block of kRowCount rows by kVectorCount whole vectors, or (kWhole false) the first `rest`
+// lanes of one.
+template <int kRowCount, int kVectorCount, bool kWhole, class T>
+HWY_INLINE void multiply_block(const T* a, Index row_step, Index k_step, const T* b, Index b_stride,
+                               KeyRange k, bool add, T* c, Index c_stride, Index rest) {
   const Tag<T> d;
-  const Index lanes = lanes_of<T>();
-  const Index width = x.cols();
-  Index at = 0;
-  for (; at + 4 * lanes <= width; at += 4 * lanes) {
-    mix_features<4, kSkipZeros>(w, step, x.data() + at, x.stride(), range, out + at);
+  const Index lanes = kWhole ? lanes_of<T>() : rest;
+  hn::Vec<Tag<T>> sums[static_cast<size_t>(kRowCount)][static_cast<size_t>(kVectorCount)];
+  for (int r = 0; r < kRowCount; ++r) {
+    for (int v = 0; v < kVectorCount; ++v) {
+      sums[r][v] = add ? load<kWhole>(c + r * c_stride + v * lanes, lanes) : hn::Zero(d);
+    }
   }
-  for (; at + lanes <= width; at += lanes) {
-    mix_features<1, kSkipZeros>(w, step, x.data() + at, x.stride(), range, out + at);
+  for (Index at = k.begin; at < k.end; ++at) {
+    const T* from = b + at * b_stride;
+    hn::Vec<Tag<T>> row[static_cast<size_t>(kVectorCount)];
+    for (int v = 0; v < kVectorCount; ++v) row[v] = load<kWhole>(from + v * lanes, lanes);
+    const T* element = a + at * k_step;
+    for (int r = 0; r < kRowCount; ++r) {
+      const auto by = hn::Set(d, element[r * row_step]);
+      for (int v = 0; v < kVectorCount; ++v) sums[r][v] = hn::MulAdd(by, row[v], sums[r][v]);
+    }
   }
-  if (at == width) return;
-  const Index rest = width - at;
-  auto sum = load<false>(out + at, rest);
-  for (Index j = range.begin; j < range.end; ++j) {
-    const T weight = w[j * step];
-    if (kSkipZeros && weight == T{0}) continue;
-    sum = hn::MulAdd(hn::Set(d, weight), load<false>(x.row(j) + at, rest), sum);
+  for (int r = 0; r < kRowCount; ++r) {
+    for (int v = 0; v < kVectorCount; ++v) {
+      store<kWhole>(sums[r][v], c + r * c_stride + v * lanes, lanes);
+    }
   }
-  store<false>(sum, out + at, rest);
+}
+
+// What a group of rows wants together.
+HWY_INLINE KeyRange united(const KeyRange* ranges, Index rows) {
+  KeyRange all = ranges[0];
+  for (Index r = 1; r < rows; ++r) {
+    if (ranges[r].empty()) continue;
+    if (all.empty()) all = ranges[r];
+    all.begin = std::min(all.begin, ranges[r].begin);
+    all.end = std::max(all.end, ranges[r].end);
+  }
+  return all;
+}
+
+template <int kRowCount, int kVectorCount, bool kWhole, class T>
+HWY_INLINE void multiply_rows(const Walk<T>& a, Matrix<const T> b, const ProductRanges& ranges,
+                              bool add, Matrix<T> c, Index row, Index column, Index rest) {
+  const Index width = kWhole ? kVectorCount * lanes_of<T>() : rest;
+  if (ranges.columns != nullptr) {
+    const KeyRange wanted = united(ranges.columns + row, kRowCount);
+    if (wanted.begin >= column + width || wanted.end <= column) return;
+  }
+  const KeyRange k =
+      ranges.k == nullptr ? KeyRange{0, b.rows()} : united(ranges.k + row, kRowCount);
+  multiply_block<kRowCount, kVectorCount, kWhole>(a.data + row * a.row_step, a.row_step, a.k_step,
+                                                  b.data() + column, b.stride(), k, add,
+                                                  c.row(row) + column, c.stride(), rest);
+}
+
+// All rows by the same columns, so that these columns of b stay in the first cache.
+template <int kVectorCount, bool kWhole, class T>
+HWY_INLINE void multiply_columns(const Walk<T>& a, Matrix<const T> b, const ProductRanges& ranges,
+                                 bool add, Matrix<T> c, Index column, Index rest) {
+  Index row = 0;
+  for (; row + kRows <= c.rows(); row += kRows) {
+    multiply_rows<kRows, kVectorCount, kWhole>(a, b, ranges, add, c, row, column, rest);
+  }
+  for (; row + 2 <= c.rows(); row += 2) {
+    multiply_rows<2, kVectorCount, kWhole>(a, b, ranges, add, c, row, column, rest);
+  }
+  if (row < c.rows()) {
+    multiply_rows<1, kVectorCount, kWhole>(a, b, ranges, add, c, row, column, rest);
+  }
 }
 
 template <class T>
-void mix(const MixWeights<T>& weights, Matrix<const T> x, const KeyRange* ranges, Index key0,
-         bool skip_zeros, Matrix<T> out) {
+void multiply_tile(const Walk<T>& a, Matrix<const T> b, const ProductRanges& ranges, bool add,
+                   Matrix<T> c) {
+  const Index lanes = lanes_of<T>();
+  const Index width = c.cols();
+  Index column = 0;
+  for (; column + kVectors * lanes <= width; column += kVectors * lanes) {
+    multiply_columns<kVectors, true>(a, b, ranges, add, c, column, 0);
+  }
+  for (; column + lanes <= width; column += lanes) {
+    multiply_columns<1, true>(a, b, ranges, add, c, column, 0);
+  }
+  if (column < width) multiply_columns<1, false>(a, b, ranges, add, c, column, width - column);
+}
+
+template <class T>
+void mix_seen_rows(const Walk<T>& weights, Matrix<const T> x, Matrix<T> out) {
   for (Index r = 0; r < out.rows(); ++r) {
-    KeyRange range{0, x.rows()};
-    if (ranges != nullptr) {
-      range.begin = std::max(range.begin, ranges[r].begin - key0);
-      range.end = std::min(range.end, ranges[r].end - key0);
-    }
-    const T* w = weights.data + r * weights.row_step;
-    if (skip_zeros) {
-      mix_row<true>(w, weights.key_step, x, range, out.row(r));
-    } else {
-      mix_row<false>(w, weights.key_step, x, range, out.row(r));
+    for (Index k = 0; k < x.rows(); ++k) {
+      const T weight = weights.data[r * weights.row_step + k * weights.k_step];
+      if (weight == T{0}) continue;
+      const auto by = hn::Set(Tag<T>(), weight);
+      transform<T>(
+          x.cols(), out.row(r), [=](auto v, auto sum) HWY_ATTR { return hn::MulAdd(by, v, sum); },
+          x.row(k), out.row(r));
     }
   }
 }

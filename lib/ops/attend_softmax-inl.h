@@ -17,12 +17,6 @@ namespace HWY_NAMESPACE {
 template <class T>
 constexpr T kHidden = -std::numeric_limits<T>::infinity();
 
-// The part of a row's visible keys that lies in a tile, counted from the tile's first key.
-HWY_INLINE KeyRange in_tile(KeyRange visible, Index key0, Index keys) {
-  const Index begin = std::clamp<Index>(visible.begin - key0, 0, keys);
-  return {begin, std::clamp<Index>(visible.end - key0, begin, keys)};
-}
-
 // Products s[0 .. count) of one row become final scores, in the order of AttendMask; the first is
 // that of key `key`. Where `slope` is not null it receives 1 - tanh^2, the softcap's derivative.
 template <class T>
@@ -69,20 +63,86 @@ HWY_INLINE void finish_scores(const AttendMask<T>& mask, T scale, Index head, In
   }
 }
 
+// True where the mask does nothing to a score but scale it.
 template <class T>
-HWY_INLINE bool all_hidden(const T* s, Index count) {
-  return std::all_of(s, s + count, [](T x) { return x == kHidden<T>; });
+HWY_INLINE bool only_scales(const AttendMask<T>& mask) {
+  return mask.softcap == T{0} && mask.alibi_slopes == nullptr && mask.bias.data == nullptr &&
+         mask.allowed.data == nullptr;
 }
 
-template <class T>
-HWY_INLINE void softmax_row_of_tile(T* s, Index keys, KeyRange range, T& largest, T& total,
-                                    T& factor, bool& seen) {
+// Calls step(all, i, inside) for every vector that holds a lane of begin .. end - 1: `all` is
+// std::true_type where all its lanes do, else `inside` says which. Scratch rows are whole vectors.
+template <class T, class F>
+HWY_INLINE void for_range(KeyRange range, const F& step) {
   const Tag<T> d;
-  const Index count = range.end - range.begin;
-  T* first = s + range.begin;
+  const Index lanes = lanes_of<T>();
+  const auto from = [=](Index lane) HWY_ATTR {
+    return hn::FirstN(d, static_cast<size_t>(std::clamp<Index>(lane, 0, lanes)));
+  };
+  const auto edge = [&](Index i) HWY_ATTR {
+    step(std::false_type(), i, hn::AndNot(from(range.begin - i), from(range.end - i)));
+  };
+  Index i = range.begin / lanes * lanes;
+  if (i < range.begin) {
+    edge(i);
+    i += lanes;
+  }
+  for (; i + lanes <= range.end; i += lanes) step(std::true_type(), i, hn::FirstN(d, 0));
+  if (i < range.end) edge(i);
+}
+
+// Zeros in the vectors of a row that hold nothing of a range.
+template <class T>
+HWY_INLINE void clear_outside(KeyRange range, Index keys, T* row) {
+  const Tag<T> d;
+  const Index lanes = lanes_of<T>();
+  const auto zero = hn::Zero(d);
+  for (Index i = 0; i + lanes <= range.begin; i += lanes) hn::StoreU(zero, d, row + i);
+  for (Index i = (range.end + lanes - 1) / lanes * lanes; i < keys; i += lanes) {
+    hn::StoreU(zero, d, row + i);
+  }
+}
+
+// Scores are by * s.
+template <class T>
+HWY_INLINE T largest_score(const T* s, KeyRange range, T by) {
+  const Tag<T> d;
+  const auto scale = hn::Set(d, by);
+  const auto lowest = hn::Set(d, kHidden<T>);
+  auto largest = lowest;
+  for_range<T>(range, [&](auto all, Index i, auto inside) HWY_ATTR {
+    auto v = hn::Mul(hn::LoadU(d, s + i), scale);
+    if constexpr (!all.value) v = hn::IfThenElse(inside, v, lowest);
+    largest = hn::Max(largest, v);
+  });
+  return hn::GetLane(hn::MaxOfLanes(d, largest));
+}
+
+// Scores become exp(by * s - shift), 0 outside the range; returns their sum.
+template <class T>
+HWY_INLINE T exponentiate(T* s, KeyRange range, T by, T shift) {
+  const Tag<T> d;
+  const auto scale = hn::Set(d, by);
+  const auto less = hn::Set(d, shift);
+  auto sum = hn::Zero(d);
+  for_range<T>(range, [&](auto all, Index i, auto inside) HWY_ATTR {
+    auto weight = exp_of(hn::Sub(hn::Mul(hn::LoadU(d, s + i), scale), less));
+    if constexpr (!all.value) weight = hn::IfThenElseZero(inside, weight);
+    hn::StoreU(weight, d, s + i);
+    sum = hn::Add(sum, weight);
+  });
+  return hn::GetLane(hn::SumOfLanes(d, sum));
+}
+
+// A row of a tile whose scores are by * s.
+template <class T>
+HWY_INLINE void softmax_row_of_tile(T* s, Index keys, KeyRange range, T by, T& largest, T& total,
+                                    T& factor, bool& seen) {
   factor = T{1};
-  const T rise = max_over(count, first);
-  if (rise == kHidden<T> && all_hidden(first, count)) {
+  const T rise = largest_score(s, range, by);
+  // The maximum may have lost a NaN, which is not hidden.
+  if (rise == kHidden<T> &&
+      std::none_of(s + range.begin, s + range.end, [](T x) { return std::isnan(x); })) {
     std::fill(s, s + keys, T{0});
     return;
   }
@@ -92,78 +152,69 @@ HWY_INLINE void softmax_row_of_tile(T* s, Index keys, KeyRange range, T& largest
     total = largest == kHidden<T> ? T{0} : total * factor;
     largest = rise;
   }
-  const auto shift = hn::Set(d, largest);
-  auto sum = hn::Zero(d);
-  for_vectors<T>(count, [&](auto whole, Index i, Index n) HWY_ATTR {
-    auto weight = exp_of(hn::Sub(load<whole.value>(first + i, n), shift));
-    if constexpr (!whole.value) {
-      weight = hn::IfThenElseZero(hn::FirstN(d, static_cast<size_t>(n)), weight);
-    }
-    store<whole.value>(weight, first + i, n);
-    sum = hn::Add(sum, weight);
-  });
-  total += hn::GetLane(hn::SumOfLanes(d, sum));
-  std::fill(s, first, T{0});
-  std::fill(first + count, s + keys, T{0});
+  total += exponentiate(s, range, by, largest);
+  clear_outside(range, keys, s);
 }
 
 template <class T>
 void softmax_rows_of_tile(const AttendMask<T>& mask, T scale, const RowBlock& block,
-                          const KeyRange* visible, Index key0, Matrix<T> s,
+                          const KeyRange* ranges, Index key0, Matrix<T> s,
                           const RunningSoftmax<T>& state, const KeptScores<T>& kept) {
   T* const no_slope = nullptr;
+  const bool as_they_are = kept.data == nullptr && only_scales(mask);
+  const T by = as_they_are ? scale : T{1};
   for (Index r = 0; r < s.rows(); ++r) {
-    const KeyRange range = in_tile(visible[r], key0, s.cols());
-    const Index head = block.head_of(r);
-    const Index row = block.row_of(r);
-    T* first = s.row(r) + range.begin;
-    const Index count = range.end - range.begin;
-    finish_scores(mask, scale, head, row, key0 + range.begin, first, count, no_slope);
-    if (kept.data != nullptr) {
-      T* to = kept.data + (head * kept.q_len + row) * kept.kv_rows + key0 + range.begin;
-      std::copy(first, first + count, to);
+    const KeyRange range = ranges[r];
+    if (!as_they_are) {
+      const Index head = block.head_of(r);
+      const Index row = block.row_of(r);
+      T* first = s.row(r) + range.begin;
+      const Index count = range.end - range.begin;
+      finish_scores(mask, scale, head, row, key0 + range.begin, first, count, no_slope);
+      if (kept.data != nullptr) {
+        T* to = kept.data + (head * kept.q_len + row) * kept.kv_rows + key0 + range.begin;
+        std::copy(first, first + count, to);
+      }
     }
-    softmax_row_of_tile(s.row(r), s.cols(), range, state.largest[r], state.total[r],
+    softmax_row_of_tile(s.row(r), s.cols(), range, by, state.largest[r], state.total[r],
                         state.factor[r], state.seen[r]);
   }
 }
 
 template <class T>
 void softmax_backward_rows_of_tile(const AttendMask<T>& mask, T scale, const RowBlock& block,
-                                   const KeyRange* visible, Index key0, Matrix<T> s,
-                                   Matrix<T> d_weights, const T* lse, const T* common) {
+                                   const KeyRange* ranges, Index key0, Matrix<T> s,
+                                   Matrix<T> d_weights, T* slopes, const T* lse, const T* common) {
   const Tag<T> d;
-  HWY_ALIGN T slopes[256];
+  const bool as_they_are = only_scales(mask);
+  const bool capped = mask.softcap != T{0};
+  const auto scale_by = hn::Set(d, scale);
+  const auto score_by = hn::Set(d, as_they_are ? scale : T{1});
   for (Index r = 0; r < s.rows(); ++r) {
-    KeyRange range = in_tile(visible[r], key0, s.cols());
+    KeyRange range = ranges[r];
     if (lse[r] == kHidden<T>) range.end = range.begin;
     T* weights = s.row(r);
     T* gradients = d_weights.row(r);
-    std::fill(weights, weights + range.begin, T{0});
-    std::fill(gradients, gradients + range.begin, T{0});
-    std::fill(weights + range.end, weights + s.cols(), T{0});
-    std::fill(gradients + range.end, gradients + s.cols(), T{0});
+    if (!as_they_are) {
+      finish_scores(mask, scale, block.head_of(r), block.row_of(r), key0 + range.begin,
+                    weights + range.begin, range.end - range.begin,
+                    capped ? slopes + range.begin : nullptr);
+    }
     const auto shift = hn::Set(d, lse[r]);
     const auto mean = hn::Set(d, common[r]);
-    const auto by = hn::Set(d, scale);
-    // By parts, so that the softcap's slopes fit a small buffer.
-    for (Index at = range.begin; at < range.end; at += 256) {
-      const Index count = std::min<Index>(256, range.end - at);
-      T* slope = mask.softcap == T{0} ? nullptr : slopes;
-      finish_scores(mask, scale, block.head_of(r), block.row_of(r), key0 + at, weights + at, count,
-                    slope);
-      for_vectors<T>(count, [&](auto whole, Index i, Index n) HWY_ATTR {
-        constexpr bool kWhole = decltype(whole)::value;
-        const auto weight = exp_of(hn::Sub(load<kWhole>(weights + at + i, n), shift));
-        store<kWhole>(weight, weights + at + i, n);
-        auto gradient = hn::Mul(weight, hn::Sub(load<kWhole>(gradients + at + i, n), mean));
-        gradient = hn::Mul(gradient, by);
-        if (slope != nullptr) gradient = hn::Mul(gradient, load<kWhole>(slope + i, n));
-        // 0 * NaN of a hidden key must be 0.
-        gradient = hn::IfThenZeroElse(hn::Eq(weight, hn::Zero(d)), gradient);
-        store<kWhole>(gradient, gradients + at + i, n);
-      });
-    }
+    for_range<T>(range, [&](auto all, Index i, auto inside) HWY_ATTR {
+      auto weight = exp_of(hn::Sub(hn::Mul(hn::LoadU(d, weights + i), score_by), shift));
+      if constexpr (!all.value) weight = hn::IfThenElseZero(inside, weight);
+      hn::StoreU(weight, d, weights + i);
+      auto gradient = hn::Mul(weight, hn::Sub(hn::LoadU(d, gradients + i), mean));
+      gradient = hn::Mul(gradient, scale_by);
+      if (capped) gradient = hn::Mul(gradient, hn::LoadU(d, slopes + i));
+      // 0 * NaN of a hidden key must be 0.
+      gradient = hn::IfThenZeroElse(hn::Eq(weight, hn::Zero(d)), gradient);
+      hn::StoreU(gradient, d, gradients + i);
+    });
+    clear_outside(range, s.cols(), weights);
+    clear_outside(range, s.cols(), gradients);
   }
 }
 

@@ -8,6 +8,7 @@
 #include <mutex>
 
 #include "ops/blas_core.h"
+#include "ops/few_rows.h"
 
 // OpenBLAS's own entries, weak so that another BLAS, or an OpenBLAS built for one core only,
 // links as well.
@@ -21,6 +22,8 @@ __attribute__((weak)) void gotoblas_dynamic_init(void);
 
 namespace attn {
 namespace {
+
+constexpr Index kGemmFewRows = 2;
 
 constexpr const char* kCoreVariable = "OPENBLAS_CORETYPE";
 
@@ -111,6 +114,10 @@ void gemm(Transpose transpose_a, Transpose transpose_b, std::type_identity_t<T> 
   require_shape(c.rows() == m && c.cols() == n, "gemm: the result has another shape");
   if (m == 0 || n == 0) return;
   if (k == 0) return scale_in_place(beta, c);
+  // Decoding: all the work is reading b, and BLAS reads it four times slower than memory gives it.
+  if (m <= kGemmFewRows && !flip_a && flip_b && alpha == T{1} && beta == T{0}) {
+    return multiply_few_rows<T>(a, b, c);
+  }
   blas_setup();
   if (m == 1) {
     // A row times a matrix, what decoding consists of: gemm would first copy the whole matrix,

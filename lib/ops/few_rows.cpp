@@ -1,0 +1,130 @@
+#include "ops/few_rows.h"
+
+#include "ops/dispatch.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "ops/few_rows.cpp"
+#include <hwy/foreach_target.h>
+
+#include "ops/simd-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace attn {
+namespace HWY_NAMESPACE {
+
+#if HWY_TARGET != HWY_SCALAR
+// The sum of a vector's blocks of 128 bits.
+template <class V>
+HWY_INLINE void store_block_sum(V v, float* to) {
+  const hn::DFromV<V> d;
+  if constexpr (hn::MaxLanes(hn::DFromV<V>()) > 4) {
+    const hn::Half<decltype(d)> half;
+    store_block_sum(hn::Add(hn::LowerHalf(half, v), hn::UpperHalf(half, v)), to);
+  } else {
+    hn::StoreU(v, d, to);
+  }
+}
+#endif
+
+// to[i] = the sum of the lanes of vector i. In float the four are added up side by side: a third of
+// the shuffles of four single sums.
+template <class T, class V>
+HWY_INLINE void store_sums(V s0, V s1, V s2, V s3, T* to) {
+  const Tag<T> d;
+#if HWY_TARGET != HWY_SCALAR
+  if constexpr (std::is_same_v<T, float>) {
+    const hn::Repartition<double, decltype(d)> pairs;
+    const auto s01 = hn::Add(hn::InterleaveLower(d, s0, s1), hn::InterleaveUpper(d, s0, s1));
+    const auto s23 = hn::Add(hn::InterleaveLower(d, s2, s3), hn::InterleaveUpper(d, s2, s3));
+    const auto low = hn::InterleaveLower(pairs, hn::BitCast(pairs, s01), hn::BitCast(pairs, s23));
+    const auto high = hn::InterleaveUpper(pairs, hn::BitCast(pairs, s01), hn::BitCast(pairs, s23));
+    store_block_sum(hn::Add(hn::BitCast(d, low), hn::BitCast(d, high)), to);
+    return;
+  }
+#endif
+  to[0] = hn::GetLane(hn::SumOfLanes(d, s0));
+  to[1] = hn::GetLane(hn::SumOfLanes(d, s1));
+  to[2] = hn::GetLane(hn::SumOfLanes(d, s2));
+  to[3] = hn::GetLane(hn::SumOfLanes(d, s3));
+}
+
+// Rows a (two, or one twice) by four rows of b.
+template <bool kTwo, class T>
+HWY_INLINE void four_sums(const T* a0, const T* a1, const T* b, Index stride, Index k, T* s0,
+                          T* s1) {
+  const Tag<T> d;
+  const T* b0 = b;
+  const T* b1 = b + stride;
+  const T* b2 = b + 2 * stride;
+  const T* b3 = b + 3 * stride;
+  auto s00 = hn::Zero(d), s01 = s00, s02 = s00, s03 = s00;
+  auto s10 = s00, s11 = s00, s12 = s00, s13 = s00;
+  for_vectors<T>(k, [&](auto whole, Index i, Index n) HWY_ATTR {
+    constexpr bool kWhole = decltype(whole)::value;
+    const auto v0 = load<kWhole>(b0 + i, n);
+    const auto v1 = load<kWhole>(b1 + i, n);
+    const auto v2 = load<kWhole>(b2 + i, n);
+    const auto v3 = load<kWhole>(b3 + i, n);
+    const auto first = load<kWhole>(a0 + i, n);
+    s00 = hn::MulAdd(first, v0, s00);
+    s01 = hn::MulAdd(first, v1, s01);
+    s02 = hn::MulAdd(first, v2, s02);
+    s03 = hn::MulAdd(first, v3, s03);
+    if constexpr (kTwo) {
+      const auto second = load<kWhole>(a1 + i, n);
+      s10 = hn::MulAdd(second, v0, s10);
+      s11 = hn::MulAdd(second, v1, s11);
+      s12 = hn::MulAdd(second, v2, s12);
+      s13 = hn::MulAdd(second, v3, s13);
+    }
+  });
+  store_sums(s00, s01, s02, s03, s0);
+  if constexpr (kTwo) store_sums(s10, s11, s12, s13, s1);
+}
+
+template <bool kTwo, class T>
+HWY_INLINE void rows_by_all(const T* a0, const T* a1, Matrix<const T> b, T* s0, T* s1) {
+  Index j = 0;
+  for (; j + 4 <= b.rows(); j += 4) {
+    four_sums<kTwo>(a0, a1, b.row(j), b.stride(), b.cols(), s0 + j, s1 + j);
+  }
+  const auto product = [](auto u, auto v) HWY_ATTR { return hn::Mul(u, v); };
+  for (; j < b.rows(); ++j) {
+    s0[j] = sum_over<T>(b.cols(), product, a0, b.row(j));
+    if constexpr (kTwo) s1[j] = sum_over<T>(b.cols(), product, a1, b.row(j));
+  }
+}
+
+template <class T>
+void all_rows_by_all(Matrix<const T> a, Matrix<const T> b, Matrix<T> s) {
+  Index r = 0;
+  for (; r + 2 <= a.rows(); r += 2) {
+    rows_by_all<true>(a.row(r), a.row(r + 1), b, s.row(r), s.row(r + 1));
+  }
+  if (r < a.rows()) rows_by_all<false>(a.row(r), a.row(r), b, s.row(r), s.row(r));
+}
+
+ATTNTOOLS_BOTH_TYPES(all_rows_by_all);
+
+}  // namespace HWY_NAMESPACE
+}  // namespace attn
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace attn {
+namespace {
+
+ATTNTOOLS_EXPORT(all_rows_by_all);
+
+}  // namespace
+
+template <class T>
+void multiply_few_rows(In<T> a, In<T> b, Matrix<T> s) {
+  ATTNTOOLS_DISPATCH(T, all_rows_by_all)(a, b, s);
+}
+
+template void multiply_few_rows<float>(In<float>, In<float>, Matrix<float>);
+template void multiply_few_rows<double>(In<double>, In<double>, Matrix<double>);
+
+}  // namespace attn
+#endif  // HWY_ONCE
