@@ -23,8 +23,6 @@ __attribute__((weak)) void gotoblas_dynamic_init(void);
 namespace attn {
 namespace {
 
-constexpr Index kGemmFewRows = 2;
-
 constexpr const char* kCoreVariable = "OPENBLAS_CORETYPE";
 
 // The library reads the variable when it initialises, and that was before main. Asking it to
@@ -114,23 +112,23 @@ void gemm(Transpose transpose_a, Transpose transpose_b, std::type_identity_t<T> 
   require_shape(c.rows() == m && c.cols() == n, "gemm: the result has another shape");
   if (m == 0 || n == 0) return;
   if (k == 0) return scale_in_place(beta, c);
-  // Decoding: all the work is reading b, and BLAS reads it four times slower than memory gives it.
-  if (m <= kGemmFewRows && !flip_a && flip_b && alpha == T{1} && beta == T{0}) {
+  const blasint blas_m = blas_int(m), blas_n = blas_int(n), blas_k = blas_int(k);
+  const blasint lda = leading(a), ldb = leading(b), ldc = leading(c);
+  // Decoding: all the work is reading b, and BLAS, if told gemm, copies it first.
+  if (m <= kFewRows && !flip_a && flip_b && alpha == T{1} && beta == T{0}) {
     return multiply_few_rows<T>(a, b, c);
   }
   blas_setup();
   if (m == 1) {
-    // A row times a matrix, what decoding consists of: gemm would first copy the whole matrix,
-    // which takes five times as long as reading it once.
+    // A row times a matrix: gemm would first copy the whole matrix, which takes five times as long
+    // as reading it once.
     if (beta != T{1}) scale_in_place(beta, c);
     call_blas_vector(flip_b ? CblasNoTrans : CblasTrans, blas_int(b.rows()), blas_int(b.cols()),
-                     alpha, b.data(), leading(b), a.data(), flip_a ? blas_int(a.stride()) : 1,
-                     c.data(), 1);
+                     alpha, b.data(), ldb, a.data(), flip_a ? lda : 1, c.data(), 1);
     return;
   }
-  call_blas(flip_a ? CblasTrans : CblasNoTrans, flip_b ? CblasTrans : CblasNoTrans, blas_int(m),
-            blas_int(n), blas_int(k), alpha, a.data(), leading(a), b.data(), leading(b), beta,
-            c.data(), leading(c));
+  call_blas(flip_a ? CblasTrans : CblasNoTrans, flip_b ? CblasTrans : CblasNoTrans, blas_m, blas_n,
+            blas_k, alpha, a.data(), lda, b.data(), ldb, beta, c.data(), ldc);
 }
 
 template void gemm<float>(Transpose, Transpose, float, In<float>, In<float>, float, Matrix<float>);

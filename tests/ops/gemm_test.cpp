@@ -85,6 +85,32 @@ TEST(Gemm, AgreesWithDoubleSumsOnTheCoreInUse) {
   }
 }
 
+// One to four rows by a transposed matrix are decoding's products and have a kernel of their own.
+TEST(Gemm, FewRowsAgreeWithDoubleSums) {
+  for (const Index m : {1, 2, 3, 4, 5}) {
+    for (const Index n : {1, 3, 4, 7, 50}) {
+      for (const Index k : {1, 3, 16, 65, 384}) {
+        const auto a = random_tensor<float>({m, k + 1}, 1);
+        const auto b = random_tensor<float>({n, k + 1}, 2);
+        Tensor<float> c({m, n});
+        gemm<float>(Transpose::kNo, Transpose::kYes, 1, a.matrix().col_block(1, k),
+                    b.matrix().col_block(0, k), 0, c.matrix());
+        for (Index i = 0; i < m; ++i) {
+          for (Index j = 0; j < n; ++j) {
+            double sum = 0;
+            for (Index l = 0; l < k; ++l) {
+              sum +=
+                  static_cast<double>(a.matrix()(i, l + 1)) * static_cast<double>(b.matrix()(j, l));
+            }
+            ASSERT_NEAR(static_cast<double>(c.matrix()(i, j)), sum, sum_tolerance<float>(k))
+                << m << " x " << n << " x " << k << " at " << i << ", " << j;
+          }
+        }
+      }
+    }
+  }
+}
+
 TEST(Gemm, OneRowMayHaveAnyStride) {
   const Tensor<float> a({1, 2}, {1, 2});
   const Tensor<float> b({2, 2}, {3, 4, 5, 6});
