@@ -1,3 +1,4 @@
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -74,7 +75,7 @@ void expect_group(const Reference& file, const std::string& group,
   for (const std::string& name : file.reader().children(group)) {
     const auto at = found.find(name);
     ASSERT_NE(at, found.end()) << group << '/' << name << " was not computed";
-    file.expect_near(group + "/" + name, at->second.values);
+    file.expect_near(fmt::format("{}/{}", group, name), at->second.values);
   }
 }
 

@@ -1,6 +1,5 @@
 #include "train/text_windows.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -10,8 +9,6 @@
 
 namespace attn {
 namespace {
-
-using ::testing::HasSubstr;
 
 // A text whose tokens are their own places.
 std::vector<Index> places(Index count) {
