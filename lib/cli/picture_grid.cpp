@@ -13,7 +13,8 @@ namespace attn::cli {
 namespace {
 
 Index blocks_for(Index extent, Index most) {
-  return (extent + most - 1) / std::max<Index>(1, most);
+  if (extent == 0) return 0;
+  return (extent - 1) / std::max<Index>(1, most) + 1;  // `most` may be the largest Index
 }
 
 GridCell pool(const HeatMap& map, Index row, Index rows, Index col, Index cols, bool by_magnitude) {
