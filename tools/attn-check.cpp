@@ -356,7 +356,7 @@ void print_case(const std::string& name, const AttentionCase& recorded,
   const AttentionProblem& problem = recorded.problem;
   if (format == Format::kJson) {
     Json document = verdict_json(found.verdict);
-    document["assumptions"] = found.assumptions;
+    document["remarks"] = found.remarks;
     document["kernel"] = checks_json(found.kernel);
     report.write(cli::json_text(document));
     return;
@@ -369,7 +369,7 @@ void print_case(const std::string& name, const AttentionCase& recorded,
   report.print("  q {}  k {}  v {}  (batch, heads, rows, features)\n", shape_text(problem.q.shape),
                shape_text(problem.k.shape), shape_text(problem.v.shape));
   report.print("  {}\n", rules_text(problem));
-  for (const std::string& assumption : found.assumptions) report.print("  {}\n", assumption);
+  for (const std::string& remark : found.remarks) report.print("  {}\n", remark);
   report.print("\nwhat was recorded, against the float64 reference\n{}",
                verdict_table(found.verdict).text());
   report.print("\nthis program's own float32 kernel on the same inputs\n{}",

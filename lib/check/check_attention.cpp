@@ -62,7 +62,7 @@ class Examination {
     check_equality();
     check_laws();
     check_kernel();
-    note_assumptions();
+    note_assumption();
     if (report_.verdict.outcome() == Outcome::kFail) diagnose_failure();
     return std::move(report_);
   }
@@ -213,7 +213,11 @@ class Examination {
     // Suppositions are tried on whole maps; where nobody wanted them they are made now.
     AttentionAnswer truth = report_.truth;
     const Index maps = problem_.batch() * problem_.heads() * problem_.q_len() * problem_.kv_len();
-    if (truth.weights.rank() == 0 && maps <= kMostDiagnosed) {
+    if (maps > kMostDiagnosed) {
+      report_.remarks.push_back(
+          fmt::format("known mistakes were not tried: {} weights are more than {}", grouped(maps),
+                      grouped(kMostDiagnosed)));
+    } else if (truth.weights.rank() == 0) {
       truth = reference_attention(problem_, true, settings_.threads);
     }
     report_.verdict.diagnosis = diagnose({recorded_, truth, allowed_.out, allowed_.weights,
@@ -221,12 +225,12 @@ class Examination {
                                          settings_.threads);
   }
 
-  void note_assumptions() {
+  void note_assumption() {
     const AttentionRules& rules = problem_.rules;
     const bool corners_differ = problem_.q_len() != problem_.kv_len() ||
                                 !problem_.kv_lens.empty() || !problem_.cu_seqlens_q.empty();
     if (rules.causal && corners_differ && !recorded_.alignment_given) {
-      report_.assumptions.push_back(
+      report_.remarks.push_back(
           "causal-alignment is not given: assumed top-left (query 0 sees key 0)");
     }
   }

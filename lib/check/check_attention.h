@@ -13,9 +13,9 @@ struct AttentionReport {
   Verdict verdict;  // of what was recorded: equality with the reference, and the laws
   Verdict kernel;   // of this library's float32 kernel on the same inputs: a second opinion
   AttentionAnswer truth;
-  AttentionAnswer fast;  // the kernel's answer
-  Limits of_out;         // what the recorded out may differ
-  std::vector<std::string> assumptions;
+  AttentionAnswer fast;              // the kernel's answer
+  Limits of_out;                     // what the recorded out may differ
+  std::vector<std::string> remarks;  // what was assumed, what was not tried
 };
 
 struct CheckSettings {

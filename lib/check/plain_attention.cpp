@@ -12,7 +12,7 @@ namespace attn {
 namespace {
 
 constexpr Index kTile = 16;
-constexpr std::size_t kLanes = 8;
+constexpr Index kLanes = 8;
 
 template <class T>
 T rounded(T value, DType dtype) {
@@ -21,12 +21,38 @@ T rounded(T value, DType dtype) {
   return value;
 }
 
+// The inputs in T, converted once and not for every row.
 template <class T>
-T dot(const std::vector<T>& a, const std::vector<T>& b, std::size_t lanes) {
-  std::array<T, kLanes> sums{};
-  for (std::size_t c = 0; c < a.size(); ++c) sums[c % lanes] += a[c] * b[c];
+struct Inputs {
+  std::vector<T> q, k, v;
+};
+
+template <class T>
+std::vector<T> converted(const Tensor<double>& tensor) {
+  std::vector<T> values(tensor.values.size());
+  for (std::size_t n = 0; n < values.size(); ++n) values[n] = static_cast<T>(tensor.values[n]);
+  return values;
+}
+
+template <class T>
+T running_dot(const T* a, const T* b, Index count) {
   T sum = 0;
-  for (std::size_t lane = 0; lane < lanes; ++lane) sum += sums[lane];
+  for (Index c = 0; c < count; ++c) sum += a[c] * b[c];
+  return sum;
+}
+
+template <class T>
+T partial_dot(const T* a, const T* b, Index count) {
+  std::array<T, kLanes> sums{};
+  Index c = 0;
+  for (; c + kLanes <= count; c += kLanes) {
+    for (Index lane = 0; lane < kLanes; ++lane) {
+      sums[static_cast<std::size_t>(lane)] += a[c + lane] * b[c + lane];
+    }
+  }
+  for (; c < count; ++c) sums[0] += a[c] * b[c];
+  T sum = 0;
+  for (T lane : sums) sum += lane;
   return sum;
 }
 
@@ -34,8 +60,14 @@ T dot(const std::vector<T>& a, const std::vector<T>& b, std::size_t lanes) {
 template <class T>
 class PlainRow {
  public:
-  PlainRow(const AttentionProblem& problem, DType dtype, PlainOrder order, bool round_scores)
-      : problem_(problem), dtype_(dtype), order_(order), round_scores_(round_scores) {}
+  PlainRow(const AttentionProblem& problem, const Inputs<T>& inputs, DType dtype, PlainOrder order,
+           bool round_scores)
+      : problem_(problem),
+        inputs_(inputs),
+        dtype_(dtype),
+        order_(order),
+        round_scores_(round_scores),
+        scale_(static_cast<T>(problem.scale())) {}
 
   void compute(Index b, Index h, Index i) {
     b_ = b;
@@ -65,17 +97,25 @@ class PlainRow {
   }
 
  private:
-  T score(const std::vector<T>& query, Index j) {
-    const auto scale = static_cast<T>(problem_.scale());
-    const double* stored = problem_.k_row(b_, problem_.kv_head_of(h_), j);
-    key_.resize(query.size());
-    for (std::size_t c = 0; c < key_.size(); ++c) {
-      key_[c] = static_cast<T>(stored[c]);
-      if (order_ == PlainOrder::kBothScaled) key_[c] = stepped(key_[c] * std::sqrt(scale));
+  T score(Index j) {
+    const Index features = problem_.head_dim();
+    const T* key = row_of(inputs_.k, problem_.kv_head_of(h_), problem_.kv_heads(),
+                          problem_.kv_len(), j, features);
+    if (order_ == PlainOrder::kScoresScaled) {
+      return stepped(stepped(running_dot(query_.data(), key, features)) * scale_);
     }
-    const T product = stepped(dot(query, key_, order_ == PlainOrder::kScoresScaled ? 1 : kLanes));
-    const bool scale_now = order_ == PlainOrder::kScoresScaled || order_ == PlainOrder::kTiled;
-    return scale_now ? stepped(product * scale) : product;
+    if (order_ == PlainOrder::kBothScaled) {
+      key_.resize(query_.size());
+      for (std::size_t c = 0; c < key_.size(); ++c) key_[c] = stepped(key[c] * std::sqrt(scale_));
+      key = key_.data();
+    }
+    const T product = stepped(partial_dot(query_.data(), key, features));
+    return order_ == PlainOrder::kTiled ? stepped(product * scale_) : product;
+  }
+
+  const T* row_of(const std::vector<T>& tensor, Index head, Index heads, Index rows, Index row,
+                  Index features) const {
+    return tensor.data() + ((b_ * heads + head) * rows + row) * features;
   }
 
   // What is stored between two steps of an implementation that stores everything in its dtype.
@@ -83,19 +123,19 @@ class PlainRow {
 
   void fill_scores(Index i) {
     const Sight sight = sight_of(problem_, b_, i);
-    const auto scale = static_cast<T>(problem_.scale());
     const auto cap = static_cast<T>(problem_.rules.softcap);
-    query_.resize(static_cast<std::size_t>(problem_.head_dim()));
-    for (std::size_t c = 0; c < query_.size(); ++c) {
-      query_[c] = static_cast<T>(problem_.q_row(b_, h_, i)[c]);
-      if (order_ == PlainOrder::kQueriesScaled) query_[c] = stepped(query_[c] * scale);
-      if (order_ == PlainOrder::kBothScaled) query_[c] = stepped(query_[c] * std::sqrt(scale));
+    const T* query =
+        row_of(inputs_.q, h_, problem_.heads(), problem_.q_len(), i, problem_.head_dim());
+    query_.assign(query, query + problem_.head_dim());
+    for (T& value : query_) {
+      if (order_ == PlainOrder::kQueriesScaled) value = stepped(value * scale_);
+      if (order_ == PlainOrder::kBothScaled) value = stepped(value * std::sqrt(scale_));
     }
     keys_.clear();
     scores_.clear();
     for (Index j = sight.first; j < sight.end; ++j) {
       if (!mask_allows(problem_, b_, h_, i, j)) continue;
-      T s = score(query_, j);
+      T s = score(j);
       if (cap > 0) s = stepped(cap * std::tanh(s / cap));
       if (!problem_.alibi_slopes.empty()) {
         s -= static_cast<T>(problem_.alibi_slopes[static_cast<std::size_t>(h_)]) *
@@ -115,8 +155,9 @@ class PlainRow {
   }
 
   void add_value(T weight, Index j) {
-    const double* value = problem_.v_row(b_, problem_.kv_head_of(h_), j);
-    for (std::size_t c = 0; c < out_.size(); ++c) out_[c] += weight * static_cast<T>(value[c]);
+    const T* value = row_of(inputs_.v, problem_.kv_head_of(h_), problem_.kv_heads(),
+                            problem_.kv_len(), j, problem_.value_dim());
+    for (std::size_t c = 0; c < out_.size(); ++c) out_[c] += weight * value[c];
   }
 
   void mix_whole() {
@@ -158,9 +199,11 @@ class PlainRow {
   }
 
   const AttentionProblem& problem_;
+  const Inputs<T>& inputs_;
   const DType dtype_;
   const PlainOrder order_;
   const bool round_scores_;
+  const T scale_;
   Index b_ = 0;
   Index h_ = 0;
   std::vector<T> query_;
@@ -174,6 +217,8 @@ class PlainRow {
 template <class T>
 void fill_answer(const AttentionProblem& problem, DType dtype, PlainOrder order, bool round_scores,
                  int threads, AttentionAnswer& answer) {
+  const Inputs<T> inputs = {converted<T>(problem.q), converted<T>(problem.k),
+                            converted<T>(problem.v)};
   const Index heads = problem.batch() * problem.heads();
   const Index rows = problem.q_len();
   constexpr Index kRowsPerTask = 16;
@@ -181,7 +226,7 @@ void fill_answer(const AttentionProblem& problem, DType dtype, PlainOrder order,
   parallel_for(heads * blocks, threads, [&](Index task, int) {
     const Index head = task / blocks;
     const Index begin = task % blocks * kRowsPerTask;
-    PlainRow<T> row(problem, dtype, order, round_scores);
+    PlainRow<T> row(problem, inputs, dtype, order, round_scores);
     for (Index i = begin; i < std::min(rows, begin + kRowsPerTask); ++i) {
       row.compute(head / problem.heads(), head % problem.heads(), i);
       row.store(head * rows + i, answer);

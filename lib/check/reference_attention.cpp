@@ -14,10 +14,15 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr Index kRowsPerTask = 16;
 
+// Four sums side by side: one would wait for each of its additions.
 double dot(const double* a, const double* b, Index count) {
-  double sum = 0;
-  for (Index c = 0; c < count; ++c) sum += a[c] * b[c];
-  return sum;
+  double sums[4] = {};
+  Index c = 0;
+  for (; c + 4 <= count; c += 4) {
+    for (Index lane = 0; lane < 4; ++lane) sums[lane] += a[c + lane] * b[c + lane];
+  }
+  for (; c < count; ++c) sums[0] += a[c] * b[c];
+  return (sums[0] + sums[1]) + (sums[2] + sums[3]);
 }
 
 double capped(double score, double cap) {

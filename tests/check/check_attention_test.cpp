@@ -157,11 +157,11 @@ TEST(CheckAttention, LogSumExpInBaseTwoFails) {
 TEST(CheckAttention, SaysWhichCornerItAssumed) {
   AttentionCase recorded;
   recorded.problem = random_problem({.q_len = 2, .kv_len = 5}, 40);
-  EXPECT_TRUE(check_attention(recorded, {}).assumptions.empty());
+  EXPECT_TRUE(check_attention(recorded, {}).remarks.empty());
   recorded.problem.rules.causal = true;
-  EXPECT_EQ(check_attention(recorded, {}).assumptions.size(), 1U);
+  EXPECT_EQ(check_attention(recorded, {}).remarks.size(), 1U);
   recorded.alignment_given = true;
-  EXPECT_TRUE(check_attention(recorded, {}).assumptions.empty());
+  EXPECT_TRUE(check_attention(recorded, {}).remarks.empty());
 }
 
 TEST(CheckAttention, RecordsMustFitTheProblem) {
