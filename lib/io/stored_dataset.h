@@ -25,7 +25,8 @@ class StoredDataset {
   Index size() const { return size_; }
   const StoredType& type() const { return type_; }
 
-  /// Rows first .. first + count - 1 along the first axis (a scalar is one row).
+  /// Rows first .. first + count - 1 along the first axis (a scalar is one row). A chunk is decoded
+  /// for each call that needs it.
   template <class T>
   void read_rows(Index first, Index count, T* out) const;
 
@@ -38,6 +39,8 @@ class StoredDataset {
   Index rows() const { return shape_.empty() ? 1 : shape_.front(); }
 
  private:
+  static constexpr int kMostAxes = 8;
+
   struct Chunking {
     Shape extents;
     std::size_t bytes = 0;
