@@ -71,6 +71,9 @@ void check_combinations(const cli::OptionTable& table, const Options& o) {
     refuse("tokens", "makes its own tokens: it does not go with other inputs");
   }
   if (!o.tokens) refuse("seed", "needs --tokens");
+  if (o.show && o.format != Format::kText) {
+    throw UsageError("--show draws a picture; it goes with --format text only");
+  }
   if (table.given("causal")) refuse("no-causal", "contradicts --causal");
   if (table.given("window-left")) refuse("window-size", "is --window-left plus 1: give one");
   if (table.given("causal-offset")) refuse("causal-alignment", "and --causal-offset: give one");
@@ -398,6 +401,20 @@ Subject read_subject(const Options& o) {
   return {reader.name(), read_history(reader), read_case(reader, attributes, o.names), attributes};
 }
 
+// Maps grow with q_len * kv_len, whatever the size of the file.
+void check_memory(const AttentionProblem& problem, Index max_bytes) {
+  // Weights and scores in float64, of the reference, the kernel and one honest answer at a time.
+  constexpr Index kBytesPerWeight = 6 * 8;
+  const Index extents[] = {problem.batch(), problem.heads(), problem.q_len(), problem.kv_len(),
+                           kBytesPerWeight};
+  const auto bytes = checked_product(extents);
+  if (bytes && *bytes <= max_bytes) return;
+  throw DataError(fmt::format("the maps need {}, more than --max-bytes {}",
+                              bytes ? short_size_text(*bytes) : "more than can be counted",
+                              short_size_text(max_bytes)),
+                  {"without --maps and --show only out and lse are computed"});
+}
+
 int run_case(const Options& o, cli::Session& session) {
   if (!o.output.empty()) check_output(o.output, {o.input});
   const Subject subject = read_subject(o);
@@ -407,6 +424,7 @@ int run_case(const Options& o, cli::Session& session) {
   CheckSettings settings;
   settings.maps = o.maps || o.show || small;
   settings.threads = static_cast<int>(o.threads);
+  if (settings.maps) check_memory(problem, o.max_bytes);
   const AttentionReport found = check_attention(subject.recorded, settings);
   if (!o.output.empty()) {
     Provenance provenance;
@@ -421,7 +439,7 @@ int run_case(const Options& o, cli::Session& session) {
   if (!report.wanted()) return exit_code(found.verdict);
   if (small && o.format == Format::kText) print_steps(problem, found.fast, report);
   print_case(subject.name, subject.recorded, found, o.format, report);
-  if (o.show && o.format == Format::kText) {
+  if (o.show) {
     report.print("\nweights\n{}", maps_picture(problem, found.fast.weights, session.terminal()));
   }
   return exit_code(found.verdict);
