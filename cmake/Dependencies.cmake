@@ -47,8 +47,16 @@ else()
                     LIBRARY_HINTS ${multiarch}/hdf5/serial)
 endif()
 
+# OpenBLAS is loaded when the first product needs it (lib/ops/gemm_blas.h): its header, and where
+# to look beside the usual name.
 attn_find_package(attn_openblas cblas.h PACKAGE OpenBLAS
-                  INCLUDE_HINTS /usr/include/${CMAKE_LIBRARY_ARCHITECTURE} LIBRARIES openblas)
+                  INCLUDE_HINTS /usr/include/${CMAKE_LIBRARY_ARCHITECTURE})
+find_library(ATTN_OPENBLAS_FILE openblas)
+if(NOT ATTN_OPENBLAS_FILE)
+  attn_missing("OpenBLAS (libopenblas)")
+endif()
+target_compile_definitions(attn_openblas INTERFACE ATTNTOOLS_OPENBLAS="${ATTN_OPENBLAS_FILE}")
+
 attn_find_package(attn_highway hwy/highway.h PACKAGE Highway LIBRARIES hwy)
 attn_find_package(attn_json nlohmann/json.hpp PACKAGE nlohmann-json)
 attn_find_package(attn_xxhash xxhash.h PACKAGE xxHash LIBRARIES xxhash)

@@ -16,8 +16,8 @@ template <class T>
 void gemm(Transpose transpose_a, Transpose transpose_b, std::type_identity_t<T> alpha, In<T> a,
           In<T> b, std::type_identity_t<T> beta, Matrix<T> c);
 
-/// The kernels BLAS runs, for --version: "OpenBLAS 0.3.21 SkylakeX". Chooses them first, as the
-/// first product does: see blas_setup in gemm.cpp.
+/// The kernels BLAS runs, for --version: "OpenBLAS 0.3.21 SkylakeX". Loads the library, as the
+/// first product does.
 std::string blas_description();
 
 }  // namespace attn
