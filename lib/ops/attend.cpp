@@ -17,6 +17,7 @@ namespace {
 
 constexpr Index kBlockRows = 96;
 constexpr Index kTileKeys = 128;
+constexpr Index kDecodeTileKeys = 64;
 
 template <class T>
 constexpr T kHidden = -std::numeric_limits<T>::infinity();
@@ -32,7 +33,7 @@ struct Call {
   KeptScores<T> kept;
 };
 
-// Memory for the rows of one head and one tile.
+// Memory for the rows of one head (or one row of all heads) and one tile.
 template <class T>
 struct Scratch {
   T* scores;
@@ -115,46 +116,56 @@ void finish_rows(const Call<T>& call, const RowBlock& all, const Scratch<T>& scr
   scale_each_row<T>(state.factor, all.of(call.out, call.shape.value_dim));
 }
 
-// The rows of one head, or one row of a group of heads, against all keys.
+// Rows first .. first + count - 1 of `all`, which share a key-value head, against keys key0 ..
+// key0 + keys - 1 of a run that begins at key `base`.
+template <class T>
+void attend_keys(const Call<T>& call, const KvRun<T>& run, Index base, Index key0, Index keys,
+                 const RowBlock& all, Index first, Index count, const Scratch<T>& scratch) {
+  const Index kv_head = all.head_of(first) / call.shape.group();
+  const auto of_tile = [&](Matrix<const T> x, Index width) {
+    return x.row_block(key0 - base, keys).col_block(kv_head * width, width);
+  };
+  Tile<T> tile{
+      key0, of_tile(run.k, call.shape.head_dim), of_tile(run.v, call.shape.value_dim), {}, false};
+  if (count > kFewRows) {
+    const Matrix<T> turned(scratch.turned, call.shape.head_dim, padded(keys));
+    turn<T>(tile.k, turned);
+    tile.turned = turned;
+  }
+  const KeyRange* visible = scratch.visible + first;
+  KeyRange* ranges = scratch.ranges + first;
+  const KeyRange rows = rows_that_see(visible, count, key0, keys);
+  bool ragged = call.mask.allowed.data != nullptr || call.mask.bias.data != nullptr;
+  for (Index r = rows.begin; r < rows.end; ++r) {
+    ranges[r] = in_tile(visible[r], key0, keys);
+    ragged = ragged || ranges[r].end - ranges[r].begin < keys;
+  }
+  tile.skip_hidden = ragged && !all_finite<T>(tile.v);
+  for (Index r = rows.begin; r < rows.end; r += kBlockRows) {
+    const Index at = first + r;
+    attend_tile(call, all.part(at, std::min(kBlockRows, rows.end - r)), tile, scratch.scores,
+                scratch.ranges + at, scratch.state.from(at));
+  }
+}
+
+// The rows of one head, or one row of all heads, against all keys. Decoding takes each tile for
+// all heads before the next: the heads of a key lie side by side, and memory is read twice as fast
+// in that order.
 template <class T>
 void attend_rows(const Call<T>& call, std::span<const KvRun<T>> kv, const RowBlock& all,
                  const Scratch<T>& scratch) {
-  const Index head_dim = call.shape.head_dim;
-  const Index value_dim = call.shape.value_dim;
-  const Index kv_head = all.head / call.shape.group();
   const KeyRange seen = visible_to_block(call.mask, all, call.kept.kv_rows, scratch.visible);
-  const bool by_table = call.mask.allowed.data != nullptr || call.mask.bias.data != nullptr;
+  const Index together = all.over_heads ? call.shape.group() : all.rows;
   begin_rows(call, all, scratch);
   Index base = 0;
   for (const KvRun<T>& run : kv) {
-    const Index end = std::min(seen.end, base + run.k.rows());
     const Index begin = std::max(seen.begin, base);
-    const Index step = tile_keys(end - begin, kTileKeys);
+    const Index end = std::min(seen.end, base + run.k.rows());
+    const Index step = tile_keys(end - begin, all.over_heads ? kDecodeTileKeys : kTileKeys);
     for (Index key0 = begin; key0 < end; key0 += step) {
       const Index keys = std::min(step, end - key0);
-      Tile<T> tile{};
-      tile.key0 = key0;
-      tile.k = Matrix<const T>(run.k)
-                   .row_block(key0 - base, keys)
-                   .col_block(kv_head * head_dim, head_dim);
-      tile.v = Matrix<const T>(run.v)
-                   .row_block(key0 - base, keys)
-                   .col_block(kv_head * value_dim, value_dim);
-      if (all.rows > kFewRows) {
-        const Matrix<T> turned(scratch.turned, head_dim, padded(keys));
-        turn<T>(tile.k, turned);
-        tile.turned = turned;
-      }
-      const KeyRange rows = rows_that_see(scratch.visible, all.rows, key0, keys);
-      bool ragged = by_table;
-      for (Index r = rows.begin; r < rows.end; ++r) {
-        scratch.ranges[r] = in_tile(scratch.visible[r], key0, keys);
-        ragged = ragged || scratch.ranges[r].end - scratch.ranges[r].begin < keys;
-      }
-      tile.skip_hidden = ragged && !all_finite<T>(tile.v);
-      for (Index r = rows.begin; r < rows.end; r += kBlockRows) {
-        attend_tile(call, all.part(r, std::min(kBlockRows, rows.end - r)), tile, scratch.scores,
-                    scratch.ranges + r, scratch.state.from(r));
+      for (Index first = 0; first < all.rows; first += together) {
+        attend_keys(call, run, base, key0, keys, all, first, together, scratch);
       }
     }
     base += run.k.rows();
@@ -179,14 +190,15 @@ void attend(const HeadShape& shape, In<T> q, std::span<const KvRun<T>> kv,
   T* const kept = probe.scores != nullptr ? probe.scores : probe.weights;
   const Call<T> call{
       shape, q, mask, out, probe, score_scale(mask, shape.head_dim), {kept, q.rows(), kv_rows}};
-  // Decoding reads the keys of a group of heads once.
-  const bool over_heads = q.rows() == 1;
-  const Index heads = over_heads ? shape.group() : 1;
-  const Index rows = over_heads ? shape.group() : q.rows();
   const Arena::Scope scope(arena);
-  const Scratch<T> scratch(arena, rows, std::min(kTileKeys, kv_rows), shape.head_dim);
-  for (Index head = 0; head < shape.heads; head += heads) {
-    attend_rows(call, kv, RowBlock{head, 0, rows, over_heads}, scratch);
+  if (q.rows() == 1) {
+    const Scratch<T> scratch(arena, shape.heads, std::min(kDecodeTileKeys, kv_rows),
+                             shape.head_dim);
+    return attend_rows(call, kv, RowBlock{0, 0, shape.heads, true}, scratch);
+  }
+  const Scratch<T> scratch(arena, q.rows(), std::min(kTileKeys, kv_rows), shape.head_dim);
+  for (Index head = 0; head < shape.heads; ++head) {
+    attend_rows(call, kv, RowBlock{head, 0, q.rows(), false}, scratch);
   }
 }
 

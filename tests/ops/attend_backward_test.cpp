@@ -93,6 +93,79 @@ INSTANTIATE_TEST_SUITE_P(Small, AttendBackwardFloat, ::testing::ValuesIn(small_a
 INSTANTIATE_TEST_SUITE_P(Large, AttendBackwardFloat, ::testing::ValuesIn(large_attend_cases()),
                          kName);
 
+// The formulas, key by key in double, from the naive weights: what differences cannot afford on
+// shapes that take many tiles and blocks.
+Gradients<double> naive_backward(const AttendCase& one, const AttendInputs& in) {
+  const NaiveAttention forward = naive_attention(one, in);
+  const HeadShape& shape = one.shape;
+  Gradients<double> made{Tensor<double>(in.q.shape), Tensor<double>(in.k.shape),
+                         Tensor<double>(in.v.shape)};
+  const double scale =
+      one.scale != 0 ? one.scale : 1 / std::sqrt(static_cast<double>(shape.head_dim));
+  for (Index h = 0; h < shape.heads; ++h) {
+    const Index kv = h / shape.group();
+    for (Index i = 0; i < one.q_len; ++i) {
+      const double* weights = forward.weights.data() + (h * one.q_len + i) * one.kv_len;
+      const auto d_weight = [&](Index j) {
+        double sum = 0;
+        for (Index d = 0; d < shape.value_dim; ++d) {
+          sum += in.d_out.matrix()(i, h * shape.value_dim + d) *
+                 in.v.matrix()(j, kv * shape.value_dim + d);
+        }
+        return sum;
+      };
+      double common = 0;
+      for (Index j = 0; j < one.kv_len; ++j) common += weights[j] * d_weight(j);
+      for (Index j = 0; j < one.kv_len; ++j) {
+        if (weights[j] == 0) continue;
+        double product = 0;
+        for (Index d = 0; d < shape.head_dim; ++d) {
+          product +=
+              in.q.matrix()(i, h * shape.head_dim + d) * in.k.matrix()(j, kv * shape.head_dim + d);
+        }
+        double slope = scale;
+        if (one.softcap != 0) {
+          const double t = std::tanh(scale * product / one.softcap);
+          slope *= 1 - t * t;
+        }
+        const double d_product = weights[j] * (d_weight(j) - common) * slope;
+        for (Index d = 0; d < shape.head_dim; ++d) {
+          made.d_q.matrix()(i, h * shape.head_dim + d) +=
+              d_product * in.k.matrix()(j, kv * shape.head_dim + d);
+          made.d_k.matrix()(j, kv * shape.head_dim + d) +=
+              d_product * in.q.matrix()(i, h * shape.head_dim + d);
+        }
+        for (Index d = 0; d < shape.value_dim; ++d) {
+          made.d_v.matrix()(j, kv * shape.value_dim + d) +=
+              weights[j] * in.d_out.matrix()(i, h * shape.value_dim + d);
+        }
+      }
+    }
+  }
+  return made;
+}
+
+class AttendBackwardLarge : public ::testing::TestWithParam<AttendCase> {};
+
+TEST_P(AttendBackwardLarge, EqualsTheFormulasInDouble) {
+  const AttendCase& one = GetParam();
+  const AttendInputs inputs = make_inputs(one);
+  const Gradients<double> want = naive_backward(one, inputs);
+  const Gradients<double> got = run_backward<double>(one, inputs);
+  const auto compare = [](const Tensor<double>& x, const Tensor<double>& y, const char* what) {
+    // Sums of hundreds of terms of size 1 and exponentials of scores up to 100.
+    for (std::size_t i = 0; i < y.values.size(); ++i) {
+      ASSERT_NEAR(x.values[i], y.values[i], 1e-12) << what << " at " << i;
+    }
+  };
+  compare(got.d_q, want.d_q, "d_q");
+  compare(got.d_k, want.d_k, "d_k");
+  compare(got.d_v, want.d_v, "d_v");
+}
+
+INSTANTIATE_TEST_SUITE_P(Large, AttendBackwardLarge, ::testing::ValuesIn(large_attend_cases()),
+                         kName);
+
 TEST(AttendBackward, AddsToWhatIsThere) {
   for (const Index length : {9, 100}) {
     const AttendCase one{.name = "adds", .q_len = length, .kv_len = length, .causal = true};

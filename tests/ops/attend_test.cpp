@@ -252,6 +252,67 @@ TEST(AttendVisible, LargeScoresDoNotOverflow) {
   EXPECT_EQ(out.values[0], 3.0F);
 }
 
+// Where numbers lie in memory changes no bit, nor does what an arena held before.
+TEST(AttendBits, DoNotDependOnAlignment) {
+  for (const AttendCase& one : large_attend_cases()) {
+    const AttendInputs inputs = make_inputs(one);
+    const AttendTables<float> tables(one, inputs);
+    Arena arena;
+    std::vector<float> first;
+    for (const std::size_t shift : {0U, 1U, 7U}) {
+      const auto moved = [&](const Tensor<double>& from) {
+        std::vector<float> made(shift);
+        for (const double value : from.values) made.push_back(static_cast<float>(value));
+        return made;
+      };
+      const std::vector<float> q = moved(inputs.q), k = moved(inputs.k), v = moved(inputs.v);
+      std::vector<float> out(inputs.d_out.values.size() + shift);
+      const auto view = [&](const std::vector<float>& data, const Tensor<double>& like) {
+        return Matrix<const float>(data.data() + shift, like.dim(0), like.dim(1));
+      };
+      const std::vector<KvRun<float>> runs{{view(k, inputs.k), view(v, inputs.v)}};
+      const Matrix<float> result(out.data() + shift, one.q_len, inputs.d_out.dim(1));
+      attend<float>(one.shape, view(q, inputs.q), std::span<const KvRun<float>>(runs), tables.mask,
+                    result, {}, arena);
+      const std::vector<float> got(out.begin() + static_cast<std::ptrdiff_t>(shift), out.end());
+      if (first.empty()) first = got;
+      EXPECT_EQ(got, first) << one.name;
+    }
+  }
+}
+
+// Blocks of rows by calls of their own, as threads share the work, agree with one call.
+TEST(AttendRows, MayBeSplitOverCalls) {
+  const AttendCase one{.name = "split",
+                       .shape = {2, 1, 16, 16},
+                       .q_len = 50,
+                       .kv_len = 60,
+                       .causal = true,
+                       .offset = 10,
+                       .window_left = 30};
+  const AttendInputs inputs = make_inputs(one);
+  const Attended<double> whole = run_attend<double>(one, inputs, false);
+  const Index width = one.shape.heads * one.shape.value_dim;
+  for (Index row = 0; row < one.q_len; row += 20) {
+    AttendCase part = one;
+    part.q_len = std::min<Index>(20, one.q_len - row);
+    part.offset = one.offset + row;
+    AttendInputs rows = inputs;
+    const auto cut = [&](const Tensor<double>& from) {
+      const auto begin = from.values.begin() + row * from.dim(1);
+      return Tensor<double>({part.q_len, from.dim(1)},
+                            std::vector<double>(begin, begin + part.q_len * from.dim(1)));
+    };
+    rows.q = cut(inputs.q);
+    rows.d_out = cut(inputs.d_out);
+    const Attended<double> got = run_attend<double>(part, rows, false);
+    for (Index i = 0; i < part.q_len * width; ++i) {
+      ASSERT_NEAR(got.out[static_cast<std::size_t>(i)],
+                  whole.out[static_cast<std::size_t>(row * width + i)], 1e-14);
+    }
+  }
+}
+
 TEST(AttendShapes, DisagreementIsRefused) {
   const Tensor<float> q({2, 8}), k({3, 8}), v({3, 8}), short_v({2, 8});
   Tensor<float> out({2, 8});
