@@ -9,9 +9,10 @@
 namespace attn::cli {
 namespace {
 
-[[noreturn]] void throw_failed(std::FILE* stream, int why) {
-  throw DataError(fmt::format("cannot write to {}: {}", stream == stdout ? "stdout" : "stderr",
-                              std::generic_category().message(why)));
+// On stderr it is only words beside an answer, and their loss is no failure.
+void fail(std::FILE* stream, int why) {
+  if (stream == stderr) return;
+  throw DataError(fmt::format("cannot write to stdout: {}", std::generic_category().message(why)));
 }
 
 }  // namespace
@@ -20,14 +21,14 @@ void Report::write(std::string_view text) {
   if (stream_ == nullptr || text.empty()) return;
   errno = 0;
   if (std::fwrite(text.data(), 1, text.size(), stream_) != text.size()) {
-    throw_failed(stream_, errno);
+    fail(stream_, errno);
   }
 }
 
 void Report::flush() {
   if (stream_ == nullptr) return;
   errno = 0;
-  if (std::fflush(stream_) != 0 || std::ferror(stream_) != 0) throw_failed(stream_, errno);
+  if (std::fflush(stream_) != 0 || std::ferror(stream_) != 0) fail(stream_, errno);
 }
 
 }  // namespace attn::cli

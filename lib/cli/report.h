@@ -8,7 +8,7 @@
 namespace attn::cli {
 
 /// Where the answer goes: stdout; stderr where stdout carries an HDF5 file; nowhere where that is
-/// so and -q was given. Every failure to write is a DataError that says why.
+/// so and -q was given. A failure to write to stdout is a DataError that says why.
 class Report {
  public:
   /// A null stream drops everything.

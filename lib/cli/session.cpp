@@ -17,6 +17,11 @@ std::FILE* report_stream(const OptionTable& table) {
   return table.manner.quiet ? nullptr : stderr;
 }
 
+// A stderr that was closed is no reason to fail: nobody wants the words.
+void say(const std::string& line) {
+  std::fwrite(line.data(), 1, line.size(), stderr);
+}
+
 }  // namespace
 
 Session::Session(const Program& program, const OptionTable& table)
@@ -28,11 +33,11 @@ Session::Session(const Program& program, const OptionTable& table)
       log_terminal_(detect_terminal(STDERR_FILENO, table.manner.color)) {}
 
 void Session::note(std::string_view words) const {
-  if (!table_.manner.quiet) fmt::print(stderr, "{}: {}\n", program_.name, words);
+  if (!table_.manner.quiet) say(fmt::format("{}: {}\n", program_.name, words));
 }
 
 void Session::warn(std::string_view words) const {
-  if (!table_.manner.quiet) fmt::print(stderr, "{}: warning: {}\n", program_.name, words);
+  if (!table_.manner.quiet) say(fmt::format("{}: warning: {}\n", program_.name, words));
 }
 
 std::string_view tool_version() {
