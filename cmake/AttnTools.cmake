@@ -39,11 +39,12 @@ function(attn_library name)
   set_property(GLOBAL APPEND PROPERTY ATTNTOOLS_LIBRARIES attn_${name})
 endfunction()
 
-# attn_tool(NAME LINKS cli io ...): the program tools/NAME.cpp.
+# attn_tool(NAME SOURCES NAME-report.cpp LINKS cli io ...): the program tools/NAME.cpp; SOURCES are
+# its other files, where it has some.
 function(attn_tool name)
-  cmake_parse_arguments(ARG "" "" "LINKS" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "SOURCES;LINKS" ${ARGN})
   list(TRANSFORM ARG_LINKS PREPEND attn_)
-  add_executable(${name} ${name}.cpp)
+  add_executable(${name} ${name}.cpp ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE ${ARG_LINKS} attn_program_options)
   install(TARGETS ${name} RUNTIME)
   set_property(GLOBAL APPEND PROPERTY ATTNTOOLS_PROGRAMS ${name})

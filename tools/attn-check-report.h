@@ -1,0 +1,32 @@
+#pragma once
+
+#include <string>
+
+#include "check/check_attention.h"
+#include "check/example.h"
+#include "cli/common_options.h"
+#include "cli/session.h"
+
+namespace attn {
+
+// What attn-check says: verdict tables, steps to three digits, pictures.
+
+/// More rows or columns of three digits are no longer read.
+inline constexpr Index kMostPrinted = 12;
+
+/// How the report is written.
+struct ReportStyle {
+  cli::Format format = cli::Format::kText;
+  bool steps = false;  // text: scores, weights and outputs of the one head, before the verdict
+  bool show = false;   // text: a picture of the weights
+};
+
+/// Reports on a recorded case. `steps` and `show` need the maps in `found.fast`.
+void print_case(const std::string& name, const AttentionCase& recorded,
+                const AttentionReport& found, const ReportStyle& style, cli::Session& session);
+
+/// Reports on an example, open and under a causal mask; `random` says where its tokens are from.
+void print_example(const AttentionExample& example, const ExampleRun& run, bool random,
+                   const ReportStyle& style, cli::Session& session);
+
+}  // namespace attn
