@@ -6,7 +6,6 @@
 //   kvcache-bench --dim 8 --heads 1 --tokens 1-64 --counts-only --format tsv
 
 #include <algorithm>
-#include <cmath>
 #include <memory>
 #include <optional>
 #include <string>
@@ -14,22 +13,20 @@
 
 #include "bench/bench_table.h"
 #include "bench/cache_experiment.h"
-#include "bench/cache_summary.h"
 #include "bench/doubts.h"
 #include "bench/layer_subject.h"
 #include "bench/machine.h"
 #include "bench/model_subject.h"
 #include "bench/stopwatch.h"
 #include "cli/common_options.h"
-#include "cli/json.h"
 #include "cli/progress.h"
-#include "cli/table.h"
 #include "cli/tool.h"
 #include "core/error.h"
 #include "core/parallel.h"
 #include "core/text.h"
 #include "io/output.h"
 #include "io/provenance.h"
+#include "kvcache-bench-report.h"
 #include "model/checkpoint.h"
 #include "ops/gemm.h"
 
@@ -229,189 +226,15 @@ void note_context(const cli::Session& session, const Options& o, const Machine& 
                            short_size_text(machine.l2_bytes), short_size_text(machine.l3_bytes)));
 }
 
-constexpr auto kLeft = cli::Table::Align::kLeft;
-constexpr auto kRight = cli::Table::Align::kRight;
-
-// The columns that say which row it is, in all tables for people.
-std::vector<cli::Table::Column> key_columns(const Options& o) {
-  std::vector<cli::Table::Column> columns = {{"kv", kRight}, {"cache", kLeft}, {"phase", kLeft}};
-  if (o.prompt_apart) {
-    columns.push_back({"P", kRight});
-    columns.push_back({"N", kRight});
+// What decodes, as the report's first line has it.
+std::string headline(const Options& o, const CacheExperiment& experiment) {
+  if (o.input.empty()) {
+    return fmt::format("one attention layer, width {}, {} query heads of {}, f32", o.layer.dim,
+                       o.layer.heads, o.layer.head_dim);
   }
-  columns.push_back({"tokens", kRight});
-  return columns;
-}
-
-std::vector<std::string> key_cells(const Options& o, const CacheRow& row) {
-  std::vector<std::string> cells = {grouped(row.kv_heads), std::string(cache_name(row.cache)),
-                                    row.phase};
-  if (o.prompt_apart) {
-    cells.push_back(grouped(row.work.prompt));
-    cells.push_back(grouped(row.work.new_tokens));
-  }
-  cells.push_back(grouped(row.tokens));
-  return cells;
-}
-
-cli::Table count_table(const Options& o, const CacheExperiment& experiment) {
-  std::vector<cli::Table::Column> columns = key_columns(o);
-  columns.insert(columns.end(),
-                 {{"key rows", kRight}, {"formula", kLeft}, {"cache bytes", kRight}});
-  cli::Table table(std::move(columns));
-  for (const CacheRow& row : experiment.rows()) {
-    std::vector<std::string> cells = key_cells(o, row);
-    const bool right = row.key_rows == row.key_rows_expected;
-    cells.push_back(grouped(row.key_rows));
-    cells.push_back(
-        right ? row.formula
-              : fmt::format("WRONG: {} = {}", row.formula, grouped(row.key_rows_expected)));
-    cells.push_back(row.cache == CacheKind::kNone ? "-" : grouped(row.cache_bytes));
-    table.add(std::move(cells));
-  }
-  return table;
-}
-
-std::string real_cell(std::optional<double> value, int digits) {
-  return value && std::isfinite(*value) ? fmt::format("{:.{}f}", *value, digits) : "-";
-}
-
-cli::Table time_table(const Options& o, const CacheExperiment& experiment) {
-  std::vector<cli::Table::Column> columns = key_columns(o);
-  for (const char* name : {"median ms", "iqr %", "cpu ms", "tok/s", "read GB/s", "of sweep %"}) {
-    columns.push_back({name, kRight});
-  }
-  cli::Table table(std::move(columns));
-  for (const CacheRow& row : experiment.rows()) {
-    std::vector<std::string> cells = key_cells(o, row);
-    std::optional<double> share;
-    if (row.bandwidth() && row.reference_bandwidth)
-      share = 100 * *row.bandwidth() / *row.reference_bandwidth;
-    cells.push_back(real_cell(row.wall.median() * 1e-6, 3));
-    cells.push_back(real_cell(100 * row.wall.relative_iqr(), 1));
-    cells.push_back(real_cell(row.cpu.median() * 1e-6, 3));
-    cells.push_back(real_cell(row.tokens_per_second(), 0));
-    cells.push_back(row.bandwidth() ? real_cell(*row.bandwidth() * 1e-9, 1) : "-");
-    cells.push_back(real_cell(share, 0));
-    table.add(std::move(cells));
-  }
-  return table;
-}
-
-// Markdown joins lines into one paragraph: there they are a list.
-std::string joined(const std::vector<std::string>& lines, bool markdown) {
-  std::string text;
-  for (const std::string& line : lines) text += (markdown ? "- " : "") + line + "\n";
-  return text;
-}
-
-std::string people_report(const Options& o, const CacheExperiment& experiment, bool timed) {
-  const bool markdown = o.format == cli::Format::kMarkdown;
-  const auto table_text = [&](const cli::Table& table) {
-    return markdown ? table.markdown() : table.text();
-  };
   const DecodeSubject& subject = experiment.subject(experiment.rows().front());
-  std::string text =
-      o.input.empty() ? fmt::format("one attention layer, width {}, {} query heads of {}, f32\n\n",
-                                    o.layer.dim, o.layer.heads, o.layer.head_dim)
-                      : fmt::format("a model of {} layers, {} query heads, f32\n\n",
-                                    subject.layers(), subject.heads());
-  text += table_text(count_table(o, experiment));
-  text += "\n" + joined(verdict_lines(experiment.agreement(), o.counts_only), markdown);
-  if (timed) text += "\n" + table_text(time_table(o, experiment));
-  const std::vector<CachePair> pairs = cache_pairs(experiment.rows());
-  const std::string ratios = joined(ratio_lines(pairs), markdown);
-  if (!ratios.empty()) text += "\n" + ratios;
-  return text + joined(crossover_lines(pairs), markdown);
-}
-
-std::string cell_text(const BenchColumn& column, std::size_t row) {
-  if (const auto* texts = std::get_if<BenchColumn::Texts>(&column.values)) return (*texts)[row];
-  if (const auto* reals = std::get_if<BenchColumn::Reals>(&column.values)) {
-    return std::isfinite((*reals)[row]) ? fmt::format("{}", (*reals)[row]) : "nan";
-  }
-  const std::optional<Index> count = std::get<BenchColumn::Counts>(column.values)[row];
-  return count ? fmt::format("{}", *count) : "nan";
-}
-
-cli::Table plain_table(const std::vector<BenchColumn>& columns, std::size_t rows) {
-  std::vector<cli::Table::Column> names;
-  names.reserve(columns.size());
-  for (const BenchColumn& column : columns) names.push_back({column.name, kRight});
-  cli::Table table(std::move(names));
-  for (std::size_t row = 0; row < rows; ++row) {
-    std::vector<std::string> cells;
-    cells.reserve(columns.size());
-    for (const BenchColumn& column : columns) cells.push_back(cell_text(column, row));
-    table.add(std::move(cells));
-  }
-  return table;
-}
-
-cli::Json json_cell(const BenchColumn& column, std::size_t row) {
-  if (const auto* texts = std::get_if<BenchColumn::Texts>(&column.values)) return (*texts)[row];
-  if (const auto* reals = std::get_if<BenchColumn::Reals>(&column.values))
-    return cli::json_number((*reals)[row]);
-  const std::optional<Index> count = std::get<BenchColumn::Counts>(column.values)[row];
-  return count ? cli::Json(*count) : cli::Json();
-}
-
-cli::Json json_fact(const BenchFact& fact) {
-  if (const auto* text = std::get_if<std::string>(&fact)) return *text;
-  if (const auto* count = std::get_if<Index>(&fact)) return *count;
-  return cli::json_number(std::get<double>(fact));
-}
-
-std::string json_report(const Options& o, const CacheExperiment& experiment, bool timed,
-                        const BenchContext& context, const std::vector<BenchColumn>& columns) {
-  const Agreement& agreement = experiment.agreement();
-  cli::Json document;
-  document["schema"] = 1;
-  document["context"] = cli::Json::object();
-  for (const auto& fact : context) document["context"][fact.first] = json_fact(fact.second);
-  document["counts_agree"] = agreement.counts;
-  document["outputs_agree"] = agreement.compared ? cli::Json(agreement.outputs) : cli::Json();
-  if (agreement.compared && !o.counts_only) {
-    document["max_difference"] = cli::json_number(agreement.max_difference);
-    document["max_difference_bound"] = cli::json_number(agreement.bound);
-  }
-  document["results"] = cli::Json::array();
-  for (std::size_t row = 0; row < experiment.rows().size(); ++row) {
-    cli::Json result;
-    for (const BenchColumn& column : columns) result[column.name] = json_cell(column, row);
-    if (timed) {
-      result["samples_ns"] = experiment.rows()[row].wall.values();
-      result["cpu_samples_ns"] = experiment.rows()[row].cpu.values();
-    }
-    document["results"].push_back(std::move(result));
-  }
-  document["comparisons"] = cli::Json::array();
-  for (const CachePair& pair : cache_pairs(experiment.rows())) {
-    cli::Json comparison;
-    comparison["kv_heads"] = pair.with->kv_heads;
-    comparison["prompt"] = pair.with->work.prompt;
-    comparison["new_tokens"] = pair.with->work.new_tokens;
-    comparison["key_rows_ratio"] = cli::json_number(pair.row_ratio());
-    if (timed) comparison["time_ratio"] = cli::json_number(pair.time_ratio());
-    document["comparisons"].push_back(std::move(comparison));
-  }
-  return cli::json_text(document);
-}
-
-std::string report_text(const Options& o, const CacheExperiment& experiment, bool timed,
-                        const BenchContext& context) {
-  const std::vector<BenchColumn> columns = bench_columns(experiment, timed);
-  const auto plain = [&] { return plain_table(columns, experiment.rows().size()); };
-  switch (o.format) {
-    case cli::Format::kTsv:
-      return plain().tsv();
-    case cli::Format::kCsv:
-      return plain().csv();
-    case cli::Format::kJson:
-      return json_report(o, experiment, timed, context, columns);
-    default:
-      return people_report(o, experiment, timed);
-  }
+  return fmt::format("a model of {} layers, {} query heads, f32", subject.layers(),
+                     subject.heads());
 }
 
 void write_file(const Options& o, const cli::Session& session, const CacheExperiment& experiment,
@@ -425,6 +248,21 @@ void write_file(const Options& o, const cli::Session& session, const CacheExperi
   write_provenance(writer, provenance);
   write_bench(writer, context, bench_columns(experiment, timed), experiment.rows());
   write_output(o.output, writer.finish());
+}
+
+void measure(const Options& o, CacheExperiment& experiment, const cli::Session& session) {
+  // What is over in a moment needs no word.
+  constexpr std::int64_t kSilentNs = 2'000'000'000;
+  const Stopwatch watch;
+  std::optional<cli::Progress> progress;
+  experiment.measure({o.warmup, o.repeats, static_cast<std::uint64_t>(o.seed)},
+                     [&](Index done, Index all) {
+                       if (!progress && watch.elapsed().wall_ns > kSilentNs)
+                         progress.emplace(session, all, "runs");
+                       if (progress) progress->update(done);
+                     });
+  progress.reset();
+  experiment.add_yardsticks(static_cast<int>(o.threads));
 }
 
 int run(const Options& o, cli::Session& session) {
@@ -448,22 +286,13 @@ int run(const Options& o, cli::Session& session) {
   const bool agreed = experiment.agreement().counts && experiment.agreement().outputs;
   const bool timed = agreed && !o.counts_only;
   if (timed) {
-    // What is over in a moment needs no word.
-    constexpr std::int64_t kSilentNs = 2'000'000'000;
-    const Stopwatch watch;
-    std::optional<cli::Progress> progress;
-    experiment.measure({o.warmup, o.repeats, static_cast<std::uint64_t>(o.seed)},
-                       [&](Index done, Index all) {
-                         if (!progress && watch.elapsed().wall_ns > kSilentNs)
-                           progress.emplace(session, all, "runs");
-                         if (progress) progress->update(done);
-                       });
-    progress.reset();
-    experiment.add_yardsticks(static_cast<int>(o.threads));
+    measure(o, experiment, session);
     for (const auto& doubt : doubts_after(experiment, machine)) session.warn(doubt);
   }
   if (!o.output.empty()) write_file(o, session, experiment, timed, context, history);
-  session.report().write(report_text(o, experiment, timed, context));
+  session.report().write(
+      bench_report(experiment, context,
+                   {o.format, headline(o, experiment), o.prompt_apart, o.counts_only, timed}));
   return experiment.agreement().counts && experiment.agreement().outputs ? cli::kDone : cli::kNo;
 }
 
