@@ -35,7 +35,9 @@ KeyRange visible_keys(const AttendMask<T>& mask, Index row, Index kv_rows) {
     const auto first = checked_add(position, -mask.window_left);
     if (first) range.begin = std::max(range.begin, *first);
   }
-  range.end = std::max(range.end, range.begin);
+  // What is empty is so at its end: neither bound falls from one row to the next.
+  range.end = std::max<Index>(range.end, 0);
+  range.begin = std::min(range.begin, range.end);
   return range;
 }
 

@@ -98,6 +98,7 @@ bool all_finite(Matrix<const T> x) {
   return ATTNTOOLS_DISPATCH(T, finite)(x);
 }
 
+// NOLINTBEGIN(bugprone-macro-parentheses): T is a type.
 #define ATTNTOOLS_INSTANTIATE(T)                                                                  \
   template void turn<T>(In<T>, Matrix<T>);                                                        \
   template void multiply<T>(const Walk<T>&, In<T>, const ProductRanges&, bool, Matrix<T>);        \
@@ -111,6 +112,8 @@ bool all_finite(Matrix<const T> x) {
                                          const T*, const T*);                                     \
   template void row_dots<T>(In<T>, In<T>, T*);                                                    \
   template bool all_finite<T>(Matrix<const T>)
+
+// NOLINTEND(bugprone-macro-parentheses)
 
 ATTNTOOLS_INSTANTIATE(float);
 ATTNTOOLS_INSTANTIATE(double);

@@ -6,6 +6,8 @@
 // one this processor has is chosen at run time. Kernels are templates over float and double;
 // these three macros name both, export both, and pick one in a template over T.
 
+// NOLINTBEGIN(bugprone-macro-parentheses): names of templates.
+
 /// In the target's namespace, after the template `name`.
 #define ATTNTOOLS_BOTH_TYPES(name)            \
   constexpr auto& name##_float = name<float>; \
@@ -19,6 +21,8 @@
 /// The kernel for T on the chosen target.
 #define ATTNTOOLS_DISPATCH(T, name) \
   ::attn::kernel_for<T>(&HWY_DYNAMIC_DISPATCH(name##_float), &HWY_DYNAMIC_DISPATCH(name##_double))
+
+// NOLINTEND(bugprone-macro-parentheses)
 
 namespace attn {
 
