@@ -22,6 +22,7 @@
 #include "cli/progress.h"
 #include "cli/tool.h"
 #include "core/error.h"
+#include "core/memory.h"
 #include "core/parallel.h"
 #include "core/text.h"
 #include "io/output.h"
@@ -159,16 +160,6 @@ Index capacity_of(const std::vector<DecodeWork>& work) {
   return capacity;
 }
 
-// Before memory is taken: an allocation that the system promises and cannot give ends in a kill.
-void require_memory(double bytes) {
-  const Index available = available_memory();
-  if (bytes <= static_cast<double>(available)) return;
-  throw DataError(
-      fmt::format("needs {} of memory, {} are free",
-                  bytes < 9e18 ? short_size_text(static_cast<Index>(bytes)) : "more than 8 EiB",
-                  short_size_text(available)));
-}
-
 std::vector<std::unique_ptr<DecodeSubject>> make_subjects(const Options& o, Index capacity,
                                                           std::string& history) {
   std::vector<std::unique_ptr<DecodeSubject>> subjects;
@@ -184,7 +175,7 @@ std::vector<std::unique_ptr<DecodeSubject>> make_subjects(const Options& o, Inde
       throw DataError(fmt::format("{}: only a decoder can decode, this is of arch {}",
                                   reader.name(), enum_name(config.arch)));
     }
-    require_memory(model_subject_bytes(config, capacity));
+    require_memory("decoding", model_subject_bytes(config, capacity));
     subjects.push_back(
         std::make_unique<ModelSubject>(read_model<float>(reader), capacity, threads, seed));
     return subjects;
@@ -195,7 +186,7 @@ std::vector<std::unique_ptr<DecodeSubject>> make_subjects(const Options& o, Inde
     shape.kv_heads = kv_heads;
     bytes += layer_subject_bytes(shape, capacity);
   }
-  require_memory(bytes);
+  require_memory("decoding", bytes);
   for (const Index kv_heads : o.kv_heads) {
     shape.kv_heads = kv_heads;
     subjects.push_back(std::make_unique<LayerSubject>(shape, capacity, threads, seed));

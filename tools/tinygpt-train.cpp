@@ -16,13 +16,13 @@
 #include <utility>
 #include <vector>
 
-#include "bench/machine.h"
 #include "cli/common_options.h"
 #include "cli/json.h"
 #include "cli/picture.h"
 #include "cli/progress.h"
 #include "cli/table.h"
 #include "cli/tool.h"
+#include "core/memory.h"
 #include "core/parallel.h"
 #include "core/text.h"
 #include "io/byte_source.h"
@@ -244,20 +244,13 @@ void report_sizes(const ModelConfig& config, Index batch, int threads, cli::Form
   report.write(bytes.text());
 }
 
-// Before memory is taken: an allocation that the system promises and cannot give ends in a kill.
-void require_memory(const ModelConfig& config, const TrainerSettings& settings) {
+double bytes_of_training(const ModelConfig& config, const TrainerSettings& settings) {
   const TrainingMemory step =
       training_memory(config, config.seq_len, settings.batch, settings.threads);
   // Beside it a batch, each token with its target.
   const double batch = 2.0 * sizeof(Index) * static_cast<double>(settings.batch) *
                        static_cast<double>(config.seq_len);
-  const double bytes = static_cast<double>(step.total) + batch;
-  const Index available = available_memory();
-  if (bytes <= static_cast<double>(available)) return;
-  throw DataError(
-      fmt::format("training needs {} of memory, {} are free",
-                  bytes < 9e18 ? short_size_text(static_cast<Index>(bytes)) : "more than 8 EiB",
-                  short_size_text(available)));
+  return static_cast<double>(step.total) + batch;
 }
 
 std::string rate_text(double per_second) {
@@ -410,7 +403,7 @@ int run(const Options& options, cli::Session& session) {
     report_sizes(config, settings.batch, settings.threads, options.format, session.report());
     return cli::kDone;
   }
-  require_memory(config, settings);
+  require_memory("training", bytes_of_training(config, settings));
   const TaskDefaults& defaults = options.text.empty() ? kProgressionDefaults : kTextDefaults;
   const Index steps = options.steps.value_or(defaults.steps);
   const Index eval_every = options.eval_every.value_or(std::max<Index>(1, steps / 10));

@@ -64,17 +64,6 @@ Machine this_machine() {
   return machine;
 }
 
-Index available_memory() {
-  std::ifstream file("/proc/meminfo");
-  std::string name, unit;
-  Index kibibytes = 0;
-  while (file >> name >> kibibytes) {
-    if (name == "MemAvailable:") return checked_mul(kibibytes, 1024).value_or(0);
-    std::getline(file, unit);
-  }
-  return std::numeric_limits<Index>::max();
-}
-
 std::string build_type() {
   return ATTNTOOLS_BUILD_TYPE;
 }

@@ -19,10 +19,6 @@ struct Machine {
 
 Machine this_machine();
 
-/// Bytes that may be taken now without pushing others out; the largest Index where the system does
-/// not tell.
-Index available_memory();
-
 /// The build this is: "Release", and the compiler, "GNU 12.2.0".
 std::string build_type();
 std::string compiler();
