@@ -8,14 +8,11 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cmath>
 #include <filesystem>
 #include <string>
 #include <vector>
 
 #include "cli/common_options.h"
-#include "cli/json.h"
-#include "cli/picture.h"
 #include "cli/table.h"
 #include "cli/tool.h"
 #include "core/error.h"
@@ -26,6 +23,7 @@
 #include "io/hdf5_writer.h"
 #include "io/output.h"
 #include "io/provenance.h"
+#include "kvcache-size-report.h"
 #include "sizing/checkpoint_shape.h"
 #include "sizing/hf_config.h"
 #include "sizing/model_presets.h"
@@ -169,131 +167,6 @@ SizeGrid sized(const Options& o) {
   return grid;
 }
 
-const CacheSpec& shape_of(const SizeGrid& grid, const SizeRow& row) {
-  return grid.shapes[static_cast<std::size_t>(row.shape)];
-}
-
-// Key-value heads or features of a head, where all layers have the same.
-std::string common(const CacheSpec& spec, Index LayerCache::*field) {
-  for (const LayerRun& run : spec.layers) {
-    if (run.layer.*field != spec.layers.front().layer.*field) return "";
-  }
-  return spec.layers.empty() ? "" : fmt::format("{}", spec.layers.front().layer.*field);
-}
-
-std::string or_dash(const std::string& text) {
-  return text.empty() ? "-" : text;
-}
-
-std::string people_text(const SizeGrid& grid, bool markdown) {
-  std::string text;
-  const bool by_numbers = grid.shapes.front().facts.empty();
-  if (!by_numbers) {
-    const CacheSpec& spec = grid.shapes.front();
-    text += or_dash(spec.model) + "\n";
-    for (const std::string& line : layer_summary(spec)) text += fmt::format("  {}\n", line);
-    for (const SpecFact& fact : spec.facts) {
-      text += fmt::format("  {} {}, from: {}\n", fact.what, fact.value, fact.from);
-    }
-    text += "\n";
-  }
-  std::vector<Table::Column> columns;
-  if (by_numbers) columns = {{"layers"}, {"kv heads"}, {"head dim"}};
-  for (const char* name : {"tokens", "batch", "type", "keys", "values", "a token"}) {
-    columns.push_back({name});
-  }
-  columns.push_back({"cache", Table::Align::kLeft});
-  Table table(columns);
-  for (const SizeRow& row : grid.rows) {
-    const CacheSpec& spec = shape_of(grid, row);
-    std::vector<std::string> cells;
-    if (by_numbers) {
-      cells = {fmt::format("{}", spec.layer_count()), common(spec, &LayerCache::kv_heads),
-               common(spec, &LayerCache::key_dim)};
-    }
-    for (const std::string& cell :
-         {grouped(row.tokens), grouped(row.batch), row.type->name, short_size_text(row.bytes.keys),
-          short_size_text(row.bytes.values), short_size_text(row.token_bytes),
-          size_text(row.bytes.total)}) {
-      cells.push_back(cell);
-    }
-    table.add(std::move(cells));
-  }
-  return text + (markdown ? table.markdown() : table.text());
-}
-
-Table program_table(const SizeGrid& grid) {
-  Table table({{"model"},
-               {"layers"},
-               {"kv_heads"},
-               {"head_dim"},
-               {"tokens"},
-               {"batch"},
-               {"cache_dtype"},
-               {"bytes"},
-               {"k_bytes"},
-               {"v_bytes"},
-               {"state_bytes"},
-               {"token_bytes"}});
-  for (const SizeRow& row : grid.rows) {
-    const CacheSpec& spec = shape_of(grid, row);
-    table.add({or_dash(spec.model), fmt::format("{}", spec.layer_count()),
-               or_dash(common(spec, &LayerCache::kv_heads)),
-               or_dash(common(spec, &LayerCache::key_dim)), fmt::format("{}", row.tokens),
-               fmt::format("{}", row.batch), row.type->name, fmt::format("{}", row.bytes.total),
-               fmt::format("{}", row.bytes.keys), fmt::format("{}", row.bytes.values), "0",
-               fmt::format("{}", row.token_bytes)});
-  }
-  return table;
-}
-
-cli::Json json_layers(const CacheSpec& spec) {
-  cli::Json layers = cli::Json::array();
-  for (const LayerRun& run : spec.layers) {
-    const bool window = run.layer.keeps == LayerCache::Keeps::kLastTokens;
-    layers.push_back({{"count", run.count},
-                      {"window", window ? cli::Json(run.layer.window) : cli::Json(nullptr)},
-                      {"kv_heads", run.layer.kv_heads},
-                      {"key_dim", run.layer.key_dim},
-                      {"value_dim", run.layer.value_dim}});
-  }
-  return layers;
-}
-
-std::string json_report(const SizeGrid& grid) {
-  const auto number_or_null = [](const std::string& digits) {
-    return digits.empty() ? cli::Json(nullptr) : cli::Json::parse(digits);
-  };
-  cli::Json results = cli::Json::array();
-  for (const SizeRow& row : grid.rows) {
-    const CacheSpec& spec = shape_of(grid, row);
-    results.push_back({{"model", spec.model.empty() ? cli::Json(nullptr) : cli::Json(spec.model)},
-                       {"layers", spec.layer_count()},
-                       {"kv_heads", number_or_null(common(spec, &LayerCache::kv_heads))},
-                       {"head_dim", number_or_null(common(spec, &LayerCache::key_dim))},
-                       {"tokens", row.tokens},
-                       {"batch", row.batch},
-                       {"cache_dtype", row.type->name},
-                       {"bytes", row.bytes.total},
-                       {"k_bytes", row.bytes.keys},
-                       {"v_bytes", row.bytes.values},
-                       {"state_bytes", 0},
-                       {"token_bytes", row.token_bytes},
-                       {"text", size_text(row.bytes.total)}});
-  }
-  cli::Json document = {{"results", std::move(results)}};
-  const CacheSpec& first = grid.shapes.front();
-  if (!first.facts.empty()) {
-    document["layers"] = json_layers(first);
-    cli::Json facts = cli::Json::array();
-    for (const SpecFact& fact : first.facts) {
-      facts.push_back({{"what", fact.what}, {"value", fact.value}, {"from", fact.from}});
-    }
-    document["facts"] = std::move(facts);
-  }
-  return cli::json_text(document);
-}
-
 void list_models(cli::Report& report) {
   Table table({{"model", Table::Align::kLeft},
                {"layers", Table::Align::kLeft},
@@ -307,36 +180,6 @@ void list_models(cli::Report& report) {
     table.add({preset.name, layers, preset.source});
   }
   report.write(table.text());
-}
-
-// One curve a combination of everything else, up to as many as can be told apart.
-std::string picture(const SizeGrid& grid, const cli::Terminal& terminal) {
-  constexpr std::size_t kMostCurves = 5;
-  cli::Chart chart{.title = "bytes of the cache against tokens, both logarithmic",
-                   .x_is = "tokens",
-                   .y_is = "bytes",
-                   .log_x = true,
-                   .log_y = true,
-                   .y_tick = [](double bytes) {
-                     return short_size_text(static_cast<Index>(std::round(bytes)));
-                   }};
-  for (const SizeRow& row : grid.rows) {
-    const CacheSpec& spec = shape_of(grid, row);
-    const std::string label =
-        grid.shapes.size() == 1 ? fmt::format("{} x {}", row.batch, row.type->name)
-                                : fmt::format("{} x {} x {} x {} {}", row.batch, spec.layer_count(),
-                                              common(spec, &LayerCache::kv_heads),
-                                              common(spec, &LayerCache::key_dim), row.type->name);
-    auto curve = std::find_if(chart.curves.begin(), chart.curves.end(),
-                              [&](const cli::Curve& one) { return one.label == label; });
-    if (curve == chart.curves.end()) {
-      if (chart.curves.size() == kMostCurves) continue;
-      curve = chart.curves.insert(curve, cli::Curve{.label = label});
-    }
-    curve->x.push_back(static_cast<double>(row.tokens));
-    curve->y.push_back(static_cast<double>(row.bytes.total));
-  }
-  return cli::chart(chart, terminal);
 }
 
 void write_file(const Options& o, const SizeGrid& grid, const std::string& history) {
@@ -357,23 +200,8 @@ int run(const Options& o, cli::Session& session) {
   const SizeGrid grid = sized(o);
   if (session.report().wanted()) {
     cli::Report& report = session.report();
-    switch (o.format) {
-      case cli::Format::kJson:
-        report.write(json_report(grid));
-        break;
-      case cli::Format::kTsv:
-        report.write(program_table(grid).tsv());
-        break;
-      case cli::Format::kCsv:
-        report.write(program_table(grid).csv());
-        break;
-      case cli::Format::kMarkdown:
-        report.write(people_text(grid, true));
-        break;
-      default:
-        report.write(people_text(grid, false));
-    }
-    if (o.show) report.print("\n{}", picture(grid, session.terminal()));
+    report.write(size_report(grid, o.format));
+    if (o.show) report.print("\n{}", size_picture(grid, session.terminal()));
   }
   if (!o.output.empty()) write_file(o, grid, session.history());
   return cli::kDone;
