@@ -66,9 +66,6 @@ void check_combinations(const cli::OptionTable& table, const Options& o) {
     refuse("tokens", "makes its own tokens: it does not go with other inputs");
   }
   if (!o.tokens) refuse("seed", "needs --tokens");
-  if (o.show && o.format != Format::kText) {
-    throw UsageError("--show draws a picture; it goes with --format text only");
-  }
   if (table.given("causal")) refuse("no-causal", "contradicts --causal");
   if (table.given("window-left")) refuse("window-size", "is --window-left plus 1: give one");
   if (table.given("causal-offset")) refuse("causal-alignment", "and --causal-offset: give one");

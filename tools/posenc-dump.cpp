@@ -303,9 +303,12 @@ void write_report(const Options& o, const PositionTables& tables, cli::Session& 
       return;
     }
     default:
-      if (!o.show) write_text(tables, o.output.empty(), report);
+      if (o.show) {
+        report.write(picture(o, tables, session.terminal()));
+      } else {
+        write_text(tables, o.output.empty(), report);
+      }
   }
-  if (o.show) report.write(picture(o, tables, session.terminal()));
 }
 
 int run(const Options& options, cli::Session& session) {

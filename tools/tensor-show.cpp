@@ -74,9 +74,6 @@ void declare(cli::OptionTable& table, Options& o) {
       }
       if (o.format == cli::Format::kNpy) throw UsageError("--list cannot be written as npy");
     }
-    if (o.show && o.format != cli::Format::kText) {
-      throw UsageError("--show draws a picture; it goes with --format text only");
-    }
     const bool table_form = o.format == cli::Format::kTsv || o.format == cli::Format::kCsv;
     if (o.long_form && !table_form) throw UsageError("--long goes with --format tsv or csv");
   });

@@ -88,9 +88,6 @@ void declare(cli::OptionTable& table, Options& options) {
     if (!file && !options.prompt) {
       throw UsageError("nothing to continue: --prompt or --prompts is missing");
     }
-    if (options.show && options.format == cli::Format::kJson) {
-      throw UsageError("--show draws into the text that --format json replaces");
-    }
     if (options.dump_attention == "-") {
       throw UsageError("--dump-attention - would mix with the tokens on stdout", {"give a file"});
     }

@@ -154,9 +154,6 @@ void declare(cli::OptionTable& table, Options& options) {
       throw UsageError("nowhere to write the model: --output is missing",
                        {"-o model.h5, or -o - for a pipe; --dry-run only counts"});
     }
-    if (options.show && options.format == cli::Format::kJson) {
-      throw UsageError("--show draws into the text that --format json replaces");
-    }
     if (options.show && options.dry_run) throw UsageError("--dry-run has no loss to --show");
   });
 }

@@ -71,6 +71,10 @@ void format_options(OptionTable& table, Format& field, const std::vector<Format>
       field = Format::kJson;
     }
     if (field == Format::kNpy) check_npy(table);
+    const Option* show = table.find("show");
+    if (show != nullptr && !show->given().empty() && field != Format::kText) {
+      throw UsageError("--show draws a picture; it goes with --format text only");
+    }
   });
 }
 

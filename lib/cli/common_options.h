@@ -22,7 +22,7 @@ Option& output_option(OptionTable& table, std::string& field,
                       std::string help = "HDF5 file to write, - for stdout");
 
 /// --format and --json for the report, with the formats the program has. npy is refused on a
-/// terminal and beside `-o -`.
+/// terminal and beside `-o -`; --show, where the program has it, beside any format but text.
 void format_options(OptionTable& table, Format& field, const std::vector<Format>& offered);
 
 /// --show, --color, --no-color.
