@@ -17,10 +17,7 @@
 #include <vector>
 
 #include "cli/common_options.h"
-#include "cli/json.h"
-#include "cli/picture.h"
 #include "cli/progress.h"
-#include "cli/table.h"
 #include "cli/tool.h"
 #include "core/memory.h"
 #include "core/parallel.h"
@@ -28,8 +25,10 @@
 #include "io/byte_source.h"
 #include "io/output.h"
 #include "io/provenance.h"
+#include "model-options.h"
 #include "model/checkpoint.h"
 #include "ops/gemm.h"
+#include "tinygpt-train-report.h"
 #include "train/loss_floor.h"
 #include "train/task.h"
 #include "train/trainer.h"
@@ -50,8 +49,8 @@ constexpr TaskDefaults kTextDefaults{64, 32, 1000};
 struct Options {
   std::string text;
   double val_fraction = 0.1;
-  ModelConfig model;
-  std::optional<Index> kv_heads, head_dim, mlp_hidden, max_positions, seq_len;
+  ModelOptions model;
+  std::optional<Index> seq_len;
   AdamWSettings adamw{.lr = 3e-3};
   std::vector<double> betas{0.9, 0.999};
   std::optional<Index> batch, steps, eval_every;
@@ -68,51 +67,6 @@ std::string either(Index progressions, Index text) {
   return fmt::format("{}, of a text {}", progressions, text);
 }
 
-// An architecture switch under its attribute's name, with the words that files have.
-template <class Enum>
-void enum_option(cli::OptionTable& table, const std::string& name, Enum& field,
-                 const std::string& help) {
-  std::vector<std::pair<std::string, Enum>> words;
-  for (const std::string& word : enum_names<Enum>())
-    words.emplace_back(word, *parse_enum<Enum>(word));
-  table.choice(name, field, std::move(words), help);
-}
-
-template <class Field>
-cli::Option& yes_no_option(cli::OptionTable& table, const std::string& name, Field& field,
-                           const std::string& help) {
-  return table.choice(name, field,
-                      std::vector<std::pair<std::string, bool>>{
-                          {"1", true}, {"0", false}, {"yes", true}, {"no", false}},
-                      help);
-}
-
-void declare_model(cli::OptionTable& table, Options& options) {
-  ModelConfig& model = options.model;
-  table.group("Model");
-  table.count("dim", model.dim, "width of a token's row");
-  table.count("heads", model.heads, "query heads");
-  table.count("kv-heads", options.kv_heads, "key-value heads, a divisor of --heads")
-      .default_is("as --heads");
-  table.count("head-dim", options.head_dim, "features of a head").default_is("--dim / --heads");
-  table.count("depth", model.depth, "blocks");
-  table.count("mlp-hidden", options.mlp_hidden, "width inside the MLP").default_is("4 x --dim");
-  enum_option(table, "activation", model.activation, "of the MLP");
-  enum_option(table, "norm", model.norm, "before each sublayer, or after each residual");
-  yes_no_option(table, "final-norm", model.final_norm, "a norm after the last block")
-      .default_is("yes with --norm pre");
-  enum_option(table, "norm-type", model.norm_type, "layer norm, or RMS norm");
-  table.real("norm-eps", model.norm_eps, "added to the variance").above(0);
-  enum_option(table, "position", model.position, "how order is told");
-  enum_option(table, "rope-style", model.rope_style, "which features rope turns together");
-  table.real("rope-base", model.rope_base, "of rope's angles").above(1);
-  table.count("max-positions", options.max_positions, "rows of the learned table")
-      .default_is("--seq-len");
-  yes_no_option(table, "tie-embeddings", model.tie_embeddings, "the head is the token table");
-  yes_no_option(table, "bias", model.bias, "in the projections of attention and MLP");
-  yes_no_option(table, "head-bias", model.head_bias, "in an untied head");
-}
-
 void declare(cli::OptionTable& table, Options& options) {
   table.group("Task");
   table.input("text", options.text, "learn this text by characters, - for stdin")
@@ -123,7 +77,7 @@ void declare(cli::OptionTable& table, Options& options) {
   table.count("seq-len", options.seq_len, "tokens of a training sequence")
       .default_is(either(kProgressionDefaults.seq_len, kTextDefaults.seq_len));
 
-  declare_model(table, options);
+  declare_model(table, options.model);
 
   table.group("Training");
   table.count("steps", options.steps, "updates")
@@ -173,21 +127,6 @@ Task make_task(const Options& options) {
   return text_task(text, source.name(), settings);
 }
 
-ModelConfig model_config(const Options& options, const DataSource& data) {
-  ModelConfig config = options.model;
-  config.vocab_size = data.vocab_size();
-  config.seq_len = data.seq_len();
-  config.kv_heads = options.kv_heads.value_or(0);
-  config.head_dim = options.head_dim.value_or(0);
-  config.mlp_hidden = options.mlp_hidden.value_or(0);
-  if (options.max_positions || config.position == Position::kLearned) {
-    config.max_positions = options.max_positions.value_or(config.seq_len);
-  }
-  config = config.completed();
-  config.validate();
-  return config;
-}
-
 TrainerSettings trainer_settings(const Options& options, const Task& task) {
   if (options.betas.size() != 2) {
     throw UsageError(
@@ -201,44 +140,6 @@ TrainerSettings trainer_settings(const Options& options, const Task& task) {
   settings.batch = options.batch.value_or(defaults.batch);
   settings.threads = static_cast<int>(options.threads);
   return settings;
-}
-
-// --dry-run: what training would take.
-void report_sizes(const ModelConfig& config, Index batch, int threads, cli::Format format,
-                  cli::Report& report) {
-  const ParameterCounts counts = count_parameters(config);
-  const std::vector<std::pair<std::string, Index>> parts = {
-      {"tokens", counts.tokens}, {"positions", counts.positions}, {"attention", counts.attention},
-      {"mlp", counts.mlp},       {"norms", counts.norms},         {"head", counts.head},
-      {"total", counts.total},   {"block", counts.block}};
-  const double per_token = forward_flops_per_token(config, config.seq_len);
-  const double per_step = 3 * per_token * static_cast<double>(batch * config.seq_len);
-  const TrainingMemory memory = training_memory(config, config.seq_len, batch, threads);
-  const std::vector<std::pair<std::string, Index>> shares = {{"parameters", memory.parameters},
-                                                             {"gradients", memory.gradients},
-                                                             {"optimizer", memory.optimizer},
-                                                             {"activations", memory.activations},
-                                                             {"total", memory.total}};
-  if (format == cli::Format::kJson) {
-    cli::Json document;
-    for (const auto& [part, count] : parts) document["parameters"][part] = count;
-    document["flops"]["forward_per_token"] = per_token;
-    document["flops"]["training_step"] = per_step;
-    for (const auto& [share, bytes] : shares) document["memory"][share] = bytes;
-    report.write(cli::json_text(document));
-    return;
-  }
-  using Align = cli::Table::Align;
-  cli::Table parameters({{"parameters", Align::kLeft}, {"count", Align::kRight}});
-  for (const auto& [part, count] : parts) {
-    parameters.add({part == "block" ? "(one block)" : part, grouped(count)});
-  }
-  report.write(parameters.text());
-  report.print("\nFLOPs: {:.4g} per token forward, {:.4g} a training step of {} tokens\n\n",
-               per_token, per_step, grouped(batch * config.seq_len));
-  cli::Table bytes({{"memory of a step", Align::kLeft}, {"size", Align::kRight}});
-  for (const auto& [share, size] : shares) bytes.add({share, size_text(size)});
-  report.write(bytes.text());
 }
 
 double bytes_of_training(const ModelConfig& config, const TrainerSettings& settings) {
@@ -256,11 +157,6 @@ std::string rate_text(double per_second) {
 }
 
 // Training to the end, with progress.
-struct Outcome {
-  bool diverged = false;
-  StepReport last;
-};
-
 Outcome train(Trainer<float>& trainer, const Task& task, Index steps, Index eval_every,
               Index tokens_per_step, cli::Session& session) {
   using Clock = std::chrono::steady_clock;
@@ -284,67 +180,6 @@ Outcome train(Trainer<float>& trainer, const Task& task, Index steps, Index eval
                                       evaluation.accuracy, rate_text(rate)));
   }
   return outcome;
-}
-
-cli::Json json_report(const Task& task, const ParameterCounts& counts,
-                      const TrainingState<float>& state, const Outcome& outcome) {
-  cli::Json document;
-  document["task"] = task.name;
-  document["parameters"] = counts.total;
-  document["steps"] = state.step;
-  document[task.yardstick_name] = cli::json_number(task.yardstick);
-  const EvaluationPoint& end = state.evaluations.back();
-  document["loss"] = cli::json_number(outcome.diverged ? outcome.last.loss : end.loss);
-  document["accuracy"] = cli::json_number(end.accuracy);
-  document["diverged"] = outcome.diverged;
-  document["evaluations"] = cli::Json::array();
-  for (const EvaluationPoint& point : state.evaluations) {
-    document["evaluations"].push_back({{"step", point.step},
-                                       {"loss", cli::json_number(point.loss)},
-                                       {"accuracy", cli::json_number(point.accuracy)}});
-  }
-  return document;
-}
-
-void text_report(const Task& task, const TrainingState<float>& state, cli::Report& report) {
-  using Align = cli::Table::Align;
-  cli::Table table({{"step", Align::kRight}, {"loss", Align::kRight}, {"accuracy", Align::kRight}});
-  for (const EvaluationPoint& point : state.evaluations) {
-    table.add({fmt::format("{}", point.step), fmt::format("{:.4f}", point.loss),
-               fmt::format("{:.4f}", point.accuracy)});
-  }
-  report.write(table.text());
-  const EvaluationPoint& end = state.evaluations.back();
-  report.print("\nafter step {}, over {}:\n", end.step, task.evaluated_over);
-  report.print("loss      {:.5f}\n", end.loss);
-  report.print("{:<10}{:.5f}  ({})\n", task.yardstick_name, task.yardstick, task.yardstick_about);
-  if (task.name == "text") {
-    report.print("          perplexity {:.3f}, {:.3f} bits per character\n", std::exp(end.loss),
-                 end.loss / std::log(2.0));
-    report.print("accuracy  {:.4f}\n", end.accuracy);
-  } else {
-    report.print("accuracy  {:.4f}  (from the third token on)\n", end.accuracy);
-  }
-}
-
-// The loss of every update and of every evaluation, over the line they cannot pass or must.
-void draw_losses(const Task& task, const TrainingState<float>& state, cli::Session& session) {
-  cli::Chart chart;
-  chart.title = "loss";
-  chart.x_is = "step";
-  cli::Curve updates{"of an update's batch", state.losses};
-  for (std::size_t i = 0; i < state.losses.size(); ++i) {
-    updates.x.push_back(static_cast<double>(i + 1));
-  }
-  cli::Curve evaluations{"over " + task.evaluated_over, {}, {}};
-  for (const EvaluationPoint& point : state.evaluations) {
-    evaluations.x.push_back(static_cast<double>(point.step));
-    evaluations.y.push_back(point.loss);
-  }
-  const auto last = static_cast<double>(state.step);
-  chart.curves = {
-      updates, evaluations, {task.yardstick_name, {task.yardstick, task.yardstick}, {0, last}}};
-  session.report().write("\n" + cli::chart(chart, session.terminal()));
 }
 
 // How the run was set up, for whoever finds the file.
@@ -394,7 +229,8 @@ int say_no(const cli::Session& session, const std::string& why) {
 int run(const Options& options, cli::Session& session) {
   if (!options.dry_run) check_output(options.output, {options.text});
   const Task task = make_task(options);
-  const ModelConfig config = model_config(options, *task.data);
+  const ModelConfig config =
+      model_config(options.model, task.data->vocab_size(), task.data->seq_len());
   const TrainerSettings settings = trainer_settings(options, task);
   if (options.dry_run) {
     report_sizes(config, settings.batch, settings.threads, options.format, session.report());
@@ -416,12 +252,7 @@ int run(const Options& options, cli::Session& session) {
                            task.yardstick_name, task.yardstick, task.yardstick_about));
   const Outcome outcome =
       train(trainer, task, steps, eval_every, settings.batch * config.seq_len, session);
-  if (options.format == cli::Format::kJson) {
-    session.report().write(cli::json_text(json_report(task, counts, trainer.state(), outcome)));
-  } else if (!outcome.diverged) {
-    text_report(task, trainer.state(), session.report());
-    if (options.show) draw_losses(task, trainer.state(), session);
-  }
+  report_training(task, config, trainer.state(), outcome, options.format, options.show, session);
   if (outcome.diverged) {
     return say_no(session,
                   fmt::format("step {}: the loss or a gradient is not finite (loss {}, gradient "
