@@ -127,11 +127,6 @@ void check_options(const Options& o) {
   }
 }
 
-std::string text_of(const ByteSource& source) {
-  const auto bytes = source.bytes();
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
-
 // No path goes into a file: the same command must write the same bytes anywhere.
 std::string base_name(const std::string& path) {
   return escaped(std::filesystem::path(path).filename().string());
@@ -142,7 +137,7 @@ std::vector<CacheSpec> shapes(const Options& o) {
   if (!o.config.empty()) {
     constexpr Index kLargestConfig = Index{64} << 20;
     const ByteSource source = ByteSource::open(o.config, std::min(o.max_bytes, kLargestConfig));
-    CacheSpec spec = hf_cache_spec(text_of(source), source.name());
+    CacheSpec spec = hf_cache_spec(as_text(source.bytes()), source.name());
     spec.model = base_name(source.name());
     return {spec};
   }

@@ -297,11 +297,9 @@ void write_report(const Options& o, const PositionTables& tables, cli::Session& 
     case cli::Format::kJson:
       write_json(o, tables, report);
       break;
-    case cli::Format::kNpy: {
-      const std::vector<std::byte> bytes = npy_bytes(part.values);
-      report.write({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
-      return;
-    }
+    case cli::Format::kNpy:
+      report.write(as_text(npy_bytes(part.values)));
+      break;
     default:
       if (o.show) {
         report.write(picture(o, tables, session.terminal()));

@@ -257,11 +257,9 @@ void print(const Options& o, const Shown<T>& shown, cli::Session& session) {
       report.write(table_text(shape, values, style));
       return;
     }
-    case cli::Format::kNpy: {
-      const std::vector<std::byte> bytes = npy_bytes(shape, values);
-      report.write({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+    case cli::Format::kNpy:
+      report.write(as_text(npy_bytes(shape, values)));
       return;
-    }
     default:
       // Made first: what cannot be drawn prints nothing.
       const std::string body =
@@ -286,11 +284,9 @@ int show(const Options& o, const Hdf5Reader& reader, const DatasetInfo& info,
   }
   print(o, shown, session);
   if (!o.require_finite || shown.summary.nonfinite() == 0) return cli::kDone;
-  session.report().flush();
-  fmt::print(stderr, "{}: {}: {} is not finite: {}, the first at {}\n", session.program_name(),
-             reader.name(), escaped(info.path), nonfinite_text(shown.summary),
-             shape_text(*shown.first_nonfinite));
-  return cli::kNo;
+  return session.say_no(fmt::format("{}: {} is not finite: {}, the first at {}", reader.name(),
+                                    escaped(info.path), nonfinite_text(shown.summary),
+                                    shape_text(*shown.first_nonfinite)));
 }
 
 // In the smallest type that holds every stored number.

@@ -116,8 +116,7 @@ struct Sequence {
 std::vector<Sequence> read_prompts(const Options& options) {
   if (options.prompt) return {{"--prompt", *options.prompt, {}, {}}};
   const ByteSource source = ByteSource::open(options.prompts, options.max_bytes);
-  std::string_view rest(reinterpret_cast<const char*>(source.bytes().data()),
-                        source.bytes().size());
+  std::string_view rest = as_text(source.bytes());
   std::vector<Sequence> prompts;
   while (!rest.empty()) {
     const std::size_t end = rest.find('\n');

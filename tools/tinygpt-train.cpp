@@ -122,9 +122,7 @@ Task make_task(const Options& options) {
   settings.seq_len = options.seq_len.value_or(kTextDefaults.seq_len);
   settings.held_out = options.val_fraction;
   settings.seed = seed;
-  const std::string_view text(reinterpret_cast<const char*>(source.bytes().data()),
-                              source.bytes().size());
-  return text_task(text, source.name(), settings);
+  return text_task(as_text(source.bytes()), source.name(), settings);
 }
 
 TrainerSettings trainer_settings(const Options& options, const Task& task) {
@@ -220,12 +218,6 @@ std::string number_text(double value) {
   return std::isnan(value) ? "nan" : fmt::format("{}", value);
 }
 
-// Why the answer is no: said whether or not -q was.
-int say_no(const cli::Session& session, const std::string& why) {
-  fmt::print(stderr, "{}: {}\n", session.program_name(), why);
-  return cli::kNo;
-}
-
 int run(const Options& options, cli::Session& session) {
   if (!options.dry_run) check_output(options.output, {options.text});
   const Task task = make_task(options);
@@ -254,15 +246,15 @@ int run(const Options& options, cli::Session& session) {
       train(trainer, task, steps, eval_every, settings.batch * config.seq_len, session);
   report_training(task, config, trainer.state(), outcome, options.format, options.show, session);
   if (outcome.diverged) {
-    return say_no(session,
-                  fmt::format("step {}: the loss or a gradient is not finite (loss {}, gradient "
-                              "norm {}, lr {}): nothing was written",
-                              outcome.last.step + 1, number_text(outcome.last.loss),
-                              number_text(outcome.last.gradient_norm), outcome.last.lr));
+    return session.say_no(
+        fmt::format("step {}: the loss or a gradient is not finite (loss {}, gradient "
+                    "norm {}, lr {}): nothing was written",
+                    outcome.last.step + 1, number_text(outcome.last.loss),
+                    number_text(outcome.last.gradient_norm), outcome.last.lr));
   }
   save(options, model, *task.tokenizer, trainer.state(), session);
   if (passes_floor(trainer.state().evaluations.back().loss, task.data->loss_floor())) {
-    return say_no(session, "the loss is below its floor: the model sees what it should predict");
+    return session.say_no("the loss is below its floor: the model sees what it should predict");
   }
   return cli::kDone;
 }

@@ -5,6 +5,8 @@
 
 #include <cstdio>
 
+#include "cli/exit_code.h"
+
 namespace attn::cli {
 namespace {
 
@@ -38,6 +40,12 @@ void Session::note(std::string_view words) const {
 
 void Session::warn(std::string_view words) const {
   if (!table_.manner.quiet) say(fmt::format("{}: warning: {}\n", program_.name, words));
+}
+
+int Session::say_no(std::string_view why) {
+  report_.flush();
+  say(fmt::format("{}: {}\n", program_.name, why));
+  return kNo;
 }
 
 std::string_view tool_version() {

@@ -28,12 +28,14 @@ class Session {
   bool given(std::string_view option) const { return table_.given(option); }
   /// The line this run adds to the history of what it writes.
   std::string history() const { return table_.history_line(program_.name); }
-  const std::string& program_name() const { return program_.name; }
 
   /// A line on stderr, unless -q: what is being done.
   void note(std::string_view words) const;
   /// A line on stderr, unless -q: what the user should know before believing the result.
   void warn(std::string_view words) const;
+  /// Why the answer is no: a line on stderr, -q or not, after what stands in the report. Returns
+  /// kNo.
+  int say_no(std::string_view why);
 
  private:
   const Program& program_;

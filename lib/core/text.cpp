@@ -59,6 +59,10 @@ std::string escaped(std::string_view text, std::size_t limit) {
   return safe;
 }
 
+std::string_view as_text(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
 std::string shape_text(const std::vector<Index>& shape) {
   std::string text = "(";
   for (std::size_t i = 0; i < shape.size(); ++i)

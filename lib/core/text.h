@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstddef>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,6 +13,9 @@ namespace attn {
 /// Text from a file or a command, made safe to print: control characters and invalid UTF-8
 /// become \xNN, and what is longer than `limit` bytes is cut with "...".
 std::string escaped(std::string_view text, std::size_t limit = 120);
+
+/// Bytes read as text, borrowed.
+std::string_view as_text(std::span<const std::byte> bytes);
 
 /// "(2, 3, 4)"; "()" for a scalar.
 std::string shape_text(const std::vector<Index>& shape);

@@ -111,7 +111,7 @@ std::optional<std::string> string_attribute(hid_t object, const std::string& att
   }
   if (H5Tis_variable_str(open->type.get()) > 0) return variable_text(*open);
   const std::vector<std::byte> raw = raw_bytes(*open);
-  std::string text(reinterpret_cast<const char*>(raw.data()), raw.size());
+  std::string text(as_text(raw));
   text.resize(strnlen(text.data(), text.size()));
   if (H5Tget_strpad(open->type.get()) == H5T_STR_SPACEPAD) {
     text.erase(text.find_last_not_of(' ') + 1);

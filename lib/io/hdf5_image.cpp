@@ -19,10 +19,6 @@ namespace {
 
 constexpr std::string_view kSignature = "\x89HDF\r\n\x1a\n";
 
-std::string_view as_text(std::span<const std::byte> bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
-
 std::optional<std::size_t> find_signature(std::string_view text) {
   for (std::size_t at = 0; at < text.size(); at = at == 0 ? 512 : at * 2) {
     if (text.substr(at).starts_with(kSignature)) return at;

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "core/error.h"
+#include "core/text.h"
 #include "io/xxh3.h"
 
 namespace attn {
@@ -16,7 +17,7 @@ const std::string kZeros(kXxh3Digits, '0');
 
 std::string_view start_of(std::span<const std::byte> image) {
   constexpr std::size_t kNear = std::size_t{1} << 20;
-  return {reinterpret_cast<const char*>(image.data()), std::min(image.size(), kNear)};
+  return as_text(image.first(std::min(image.size(), kNear)));
 }
 
 // Where the digits stand.

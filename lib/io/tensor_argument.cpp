@@ -85,8 +85,7 @@ Tensor<double> tensor_argument(const std::string& value, const std::string& name
     }
   }
   const ByteSource source = ByteSource::open(value, limits.max_bytes);
-  const auto bytes = source.bytes();
-  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  const std::string_view text = as_text(source.bytes());
   if (text.starts_with("\x89HDF")) {
     throw DataError(fmt::format("{}: {} is HDF5", name, escaped(value)),
                     {fmt::format("say which dataset: {}:/NAME", escaped(value))});

@@ -122,5 +122,15 @@ TEST(ToolMain, TheCodeOfRunIsTheAnswer) {
             kNo);
 }
 
+TEST(Tool, ANoIsSaidEvenQuietlyAndAfterTheReport) {
+  const Outcome got = outcome({"-q"}, [](const Options&, Session& session) {
+    session.report().print("3\n");
+    return session.say_no("3 is not 4");
+  });
+  EXPECT_EQ(got.code, 1);
+  EXPECT_EQ(got.out, "3\n");
+  EXPECT_EQ(got.err, "example: 3 is not 4\n");
+}
+
 }  // namespace
 }  // namespace attn::cli
