@@ -169,7 +169,12 @@ Outcome train(Trainer<float>& trainer, const Task& task, Index steps, Index eval
       return outcome;
     }
     const Index step = outcome.last.step;
-    if (step % eval_every == 0 || step == steps) evaluation = trainer.evaluate();
+    if (step % eval_every == 0 || step == steps) {
+      evaluation = trainer.evaluate();
+      // The update after a finite gradient may be the one that goes too far.
+      outcome.diverged = !trainer.sound();
+      if (outcome.diverged) return outcome;
+    }
     if (!progress.wants(step)) continue;
     const std::chrono::duration<double> elapsed = Clock::now() - start;
     const double rate = static_cast<double>(step * tokens_per_step) / elapsed.count();
@@ -245,6 +250,13 @@ int run(const Options& options, cli::Session& session) {
   const Outcome outcome =
       train(trainer, task, steps, eval_every, settings.batch * config.seq_len, session);
   report_training(task, config, trainer.state(), outcome, options.format, options.show, session);
+  if (outcome.diverged && outcome.last.finite) {
+    return say_no(session, fmt::format("after step {}: the loss or a parameter is not finite (loss "
+                                       "{}, lr {}): nothing was written",
+                                       outcome.last.step,
+                                       number_text(trainer.state().evaluations.back().loss),
+                                       outcome.last.lr));
+  }
   if (outcome.diverged) {
     return session.say_no(
         fmt::format("step {}: the loss or a gradient is not finite (loss {}, gradient "

@@ -95,6 +95,14 @@ Evaluation Trainer<T>::evaluate() {
   return found;
 }
 
+template <class T>
+bool Trainer<T>::sound() const {
+  const T* values = model_.params().values();
+  return !state_.evaluations.empty() && std::isfinite(state_.evaluations.back().loss) &&
+         std::all_of(values, values + model_.params().size(),
+                     [](T value) { return std::isfinite(value); });
+}
+
 template class Trainer<float>;
 template class Trainer<double>;
 

@@ -39,6 +39,8 @@ class Trainer {
 
   /// Over the data's fixed sequences; noted in the state.
   Evaluation evaluate();
+  /// The last evaluation's loss and all parameters are finite: what a checkpoint must hold.
+  bool sound() const;
 
   TrainingState<T>& state() { return state_; }
   const TrainingState<T>& state() const { return state_; }
