@@ -1,8 +1,12 @@
 #include "model-options.h"
 
+#include <fmt/core.h>
+
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "core/error.h"
 
 namespace attn {
 namespace {
@@ -51,6 +55,22 @@ void declare_model(cli::OptionTable& table, ModelOptions& options) {
   yes_no_option(table, "tie-embeddings", model.tie_embeddings, "the head is the token table");
   yes_no_option(table, "bias", model.bias, "in the projections of attention and MLP");
   yes_no_option(table, "head-bias", model.head_bias, "in an untied head");
+}
+
+void refuse_idle_options(const cli::OptionTable& table, const ModelOptions& options) {
+  const ModelConfig& model = options.config;
+  const auto refuse = [&table](const char* name, const std::string& wanted) {
+    if (table.given(name)) throw UsageError(fmt::format("--{} is only for {}", name, wanted));
+  };
+  if (model.position != Position::kRope) {
+    refuse("rope-style", "--position rope");
+    refuse("rope-base", "--position rope");
+  }
+  if (model.position != Position::kLearned) refuse("max-positions", "--position learned");
+  // A tied head has no bias to leave out, so "no" states a fact.
+  if (model.tie_embeddings && model.head_bias) {
+    refuse("head-bias", "a head of its own: --tie-embeddings leaves none");
+  }
 }
 
 ModelConfig model_config(const ModelOptions& options, Index vocab_size, Index seq_len) {

@@ -20,6 +20,9 @@ struct ModelOptions {
 /// the words that files have.
 void declare_model(cli::OptionTable& table, ModelOptions& options);
 
+/// Throws UsageError for a switch that was given although nothing listens to it.
+void refuse_idle_options(const cli::OptionTable& table, const ModelOptions& options);
+
 /// The whole configuration for a vocabulary and for sequences of `seq_len` tokens. Throws
 /// UsageError where the numbers do not make a model.
 ModelConfig model_config(const ModelOptions& options, Index vocab_size, Index seq_len);

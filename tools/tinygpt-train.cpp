@@ -103,7 +103,11 @@ void declare(cli::OptionTable& table, Options& options) {
   cli::max_bytes_option(table, options.max_bytes);
   cli::progress_option(table);
 
-  table.check([&options] {
+  table.check([&options, &table] {
+    refuse_idle_options(table, options.model);
+    if (table.given("val-fraction") && options.text.empty()) {
+      throw UsageError("--val-fraction is only for --text: of progressions none is held out");
+    }
     if (options.output.empty() && !options.dry_run) {
       throw UsageError("nowhere to write the model: --output is missing",
                        {"-o model.h5, or -o - for a pipe; --dry-run only counts"});
