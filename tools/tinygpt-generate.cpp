@@ -18,6 +18,7 @@
 #include "cli/json.h"
 #include "cli/picture.h"
 #include "cli/tool.h"
+#include "core/memory.h"
 #include "core/parallel.h"
 #include "core/text.h"
 #include "io/byte_source.h"
@@ -140,7 +141,8 @@ std::vector<Index> encode(const Sequence& sequence, const Tokenizer& tokenizer) 
   }
   if (ids.empty()) {
     throw Problem(fmt::format("{}: no token to begin with", sequence.where),
-                  {"a model continues what it is given: at least one token, such as a line end"});
+                  {fmt::format("a model continues what it is given: at least one token, such as {}",
+                               tokenizer.data().kind == "ids" ? "0" : "a line end")});
   }
   return ids;
 }
@@ -159,16 +161,30 @@ Checkpoint read_decoder(const Hdf5Reader& reader) {
 }
 
 // Positions never trained on are allowed, but the text suffers: the user should not look for a bug.
-void warn_of_length(const ModelConfig& config, const std::vector<Sequence>& sequences,
-                    Index new_tokens, const cli::Session& session) {
+void warn_of_length(const ModelConfig& config, Index longest_prompt, Index new_tokens,
+                    const cli::Session& session) {
+  const auto length = checked_add(longest_prompt, new_tokens);
+  if (!length || config.seq_len == 0 || *length <= config.seq_len) return;
+  if (config.longest_sequence()) return;
+  session.note(fmt::format("goes on to {} tokens, though the model was trained on {} at a time",
+                           *length, config.seq_len));
+}
+
+Index longest_prompt(const std::vector<Sequence>& sequences) {
   std::size_t longest = 0;
   for (const Sequence& sequence : sequences) {
     longest = std::max(longest, sequence.prompt_ids.size());
   }
-  const Index length = static_cast<Index>(longest) + new_tokens;
-  if (config.seq_len == 0 || length <= config.seq_len || config.longest_sequence()) return;
-  session.note(fmt::format("goes on to {} tokens, though the model was trained on {} at a time",
-                           length, config.seq_len));
+  return static_cast<Index>(longest);
+}
+
+// The cached keys and values of the longest sequence, or a row of ids; the passes take less.
+double bytes_of_decoding(const ModelConfig& config, Index longest_prompt, const Options& options) {
+  const double tokens =
+      static_cast<double>(longest_prompt) + static_cast<double>(options.new_tokens);
+  const Index key_width = config.depth * config.kv_heads * config.head_dim;
+  const double cached = options.no_cache ? 0 : 2.0 * sizeof(float) * static_cast<double>(key_width);
+  return tokens * (cached + 2.0 * sizeof(Index));
 }
 
 // What one line of output says of a sequence.
@@ -242,7 +258,12 @@ int run(const Options& options, cli::Session& session) {
                                          : encode<DataError>(sequence, tokenizer);
   }
 
-  warn_of_length(checkpoint.model->config(), sequences, options.new_tokens, session);
+  const ModelConfig& config = checkpoint.model->config();
+  const Index longest = longest_prompt(sequences);
+  if (!config.longest_sequence()) {
+    require_memory("decoding", bytes_of_decoding(config, longest, options));
+  }
+  warn_of_length(config, longest, options.new_tokens, session);
 
   GenerationSettings settings;
   settings.new_tokens = options.new_tokens;
