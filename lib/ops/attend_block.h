@@ -28,8 +28,8 @@ KeyRange visible_keys(const AttendMask<T>& mask, Index row, Index kv_rows) {
   if (mask.causal) range.end = std::min(range.end, position + 1);
   // A sum that leaves 63 bits is a window wider than any sequence.
   if (mask.window_right >= 0) {
-    const auto last = checked_add(position, mask.window_right);
-    if (last) range.end = std::min(range.end, *last + 1);
+    const auto end = checked_add(position + 1, mask.window_right);
+    if (end) range.end = std::min(range.end, *end);
   }
   if (mask.window_left >= 0) {
     const auto first = checked_add(position, -mask.window_left);

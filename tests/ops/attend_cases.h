@@ -10,6 +10,8 @@
 
 namespace attn {
 
+inline constexpr Index kMostKeys = std::numeric_limits<Index>::max();
+
 /// One row of the table that drives attention's tests: every feature of the mask, and shapes.
 struct AttendCase {
   std::string name;
@@ -149,8 +151,8 @@ inline NaiveAttention naive_attention(const AttendCase& one, const AttendInputs&
         if (one.bias) s += in.bias.values[at];
         bool seen = !(one.causal && j > p);
         if (one.mask_kv_len >= 0 && j >= one.mask_kv_len) seen = false;
-        if (one.window_left >= 0 && j < p - one.window_left) seen = false;
-        if (one.window_right >= 0 && j > p + one.window_right) seen = false;
+        if (one.window_left >= 0 && p - j > one.window_left) seen = false;
+        if (one.window_right >= 0 && j - p > one.window_right) seen = false;
         if (one.allowed && in.allowed[at] == 0) seen = false;
         if (!seen) s = kHidden;
         if (s != kHidden) dead = false;
@@ -189,6 +191,10 @@ inline std::vector<AttendCase> small_attend_cases() {
   cases.push_back({.name = "window", .q_len = 9, .window_left = 2, .window_right = 1});
   cases.push_back({.name = "window_left_causal", .q_len = 9, .causal = true, .window_left = 3});
   cases.push_back({.name = "window_past_the_keys", .offset = 8, .window_left = 2});
+  cases.push_back({.name = "window_past_kv_len", .mask_kv_len = 3, .window_left = 1});
+  cases.push_back({.name = "window_before_the_keys", .offset = -5, .window_right = 2});
+  cases.push_back(
+      {.name = "window_of_63_bits", .window_left = kMostKeys, .window_right = kMostKeys});
   cases.push_back({.name = "gqa", .shape = {4, 2, 8, 8}, .causal = true});
   cases.push_back({.name = "mqa", .shape = {3, 1, 8, 8}, .causal = true});
   cases.push_back({.name = "value_dim", .shape = {2, 1, 8, 5}});
