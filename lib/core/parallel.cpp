@@ -13,8 +13,7 @@ int available_threads() {
   return std::max(1, omp_get_max_threads());
 }
 
-void parallel_for(Index count, int threads,
-                  const std::function<void(Index index, int worker)>& task) {
+void parallel_for(Index count, int threads, IndexTask task) {
   const int workers = static_cast<int>(std::min<Index>(std::max(threads, 1), count));
   if (workers <= 1) {
     for (Index index = 0; index < count; ++index) task(index, 0);

@@ -65,11 +65,11 @@ AttendMask<T> Attention<T>::mask(const Sequences& source_rows, Index sequence, I
 // mixed = softmax(scores) values for every sequence, in blocks of queries that threads share.
 template <class T>
 void Attention<T>::mix(const Pass<T>& pass, In<T> q, const Sequences& rows,
-                       const Sequences& source_rows, Index pos0, const std::vector<KvRun<T>>& runs,
+                       const Sequences& source_rows, Index pos0, const KvRun<T>* runs,
                        Matrix<T> mixed, T* lse) const {
   const Index heads = shape_.heads;
   const Index q_len = rows.seq_len;
-  const Index kv_len = runs.front().k.rows();
+  const Index kv_len = runs[0].k.rows();
   T* weights = nullptr;
   if (pass.probe != nullptr && pass.probe->want_weights) {
     Tensor<T>& kept = pass.probe->weights[name_];
@@ -87,8 +87,7 @@ void Attention<T>::mix(const Pass<T>& pass, In<T> q, const Sequences& rows,
     if (lse != nullptr) probe.lse = arena.allocate<T>(heads * count);
     if (weights != nullptr) probe.weights = arena.allocate<T>(heads * count * kv_len);
     const Index row = sequence * q_len + first;
-    attend<T>(shape_, q.row_block(row, count),
-              std::span<const KvRun<T>>(&runs[static_cast<std::size_t>(sequence)], 1),
+    attend<T>(shape_, q.row_block(row, count), std::span<const KvRun<T>>(runs + sequence, 1),
               mask(source_rows, sequence, pos0 + first), mixed.row_block(row, count), probe, arena);
     for (Index head = 0; head < heads; ++head) {
       const Index to = (sequence * heads + head) * q_len + first;
@@ -138,12 +137,12 @@ Matrix<T> Attention<T>::forward(const Pass<T>& pass, In<T> x, const Sequences& r
     rotate(k, pos0);
     if (slot != nullptr) slot->append(k, v, source_rows);
   }
-  std::vector<KvRun<T>> runs;
+  KvRun<T>* runs = pass.arena().template allocate<KvRun<T>>(rows.batch);
   for (Index i = 0; i < rows.batch; ++i) {
     const Index first = i * source_rows.seq_len;
-    runs.push_back(slot != nullptr ? slot->run(i)
-                                   : KvRun<T>{k.row_block(first, source_rows.seq_len),
-                                              v.row_block(first, source_rows.seq_len)});
+    runs[i] = slot != nullptr ? slot->run(i)
+                              : KvRun<T>{k.row_block(first, source_rows.seq_len),
+                                         v.row_block(first, source_rows.seq_len)};
   }
 
   Matrix<T> mixed = pass.arena().template matrix<T>(x.rows(), shape_.heads * shape_.value_dim);

@@ -69,7 +69,7 @@ class Attention {
  private:
   AttendMask<T> mask(const Sequences& source_rows, Index sequence, Index pos0) const;
   void mix(const Pass<T>& pass, In<T> q, const Sequences& rows, const Sequences& source_rows,
-           Index pos0, const std::vector<KvRun<T>>& runs, Matrix<T> mixed, T* lse) const;
+           Index pos0, const KvRun<T>* runs, Matrix<T> mixed, T* lse) const;
 
   std::string name_;
   AttentionConfig config_;

@@ -107,6 +107,7 @@ double BatchGradient<T>::compute(const Batch& batch, T* gradients) {
   double loss_sum = 0;  // both sums grow in the order of the chunks
   Turnstile turnstile;
   std::atomic<Index> next{0};
+  // False when another chunk failed.
   const auto run_chunk = [&](Worker& worker, Index index) {
     worker.gradients.assign(static_cast<std::size_t>(parameters), T{0});
     Arena& arena = worker.work.arena();
@@ -117,16 +118,19 @@ double BatchGradient<T>::compute(const Batch& batch, T* gradients) {
     const CrossEntropy entropy = cross_entropy<T>(logits, chunk.targets, grad_scale, logits);
     model_.backward({model_.params().values(), worker.gradients.data(), arena}, worker.tape,
                     logits);
-    if (!turnstile.wait_for(index)) return;
+    if (!turnstile.wait_for(index)) return false;
     add<T>(worker.gradients.data(), gradients, parameters);
     loss_sum += entropy.loss_sum;
     turnstile.pass();
+    return true;
   };
   const Index workers = std::min<Index>(threads_, chunks.count());
   parallel_for(workers, threads_, [&](Index which, int) {
     Worker& worker = *workers_[static_cast<std::size_t>(which)];
     try {
-      for (Index index = next++; index < chunks.count(); index = next++) run_chunk(worker, index);
+      for (Index index = next++; index < chunks.count(); index = next++) {
+        if (!run_chunk(worker, index)) return;
+      }
     } catch (...) {
       turnstile.fail();
       throw;
@@ -173,13 +177,6 @@ Evaluation BatchGradient<T>::evaluate(const Batch& batch) {
   if (sum.counted > 0) sum.loss = loss_sum / static_cast<double>(sum.counted);
   if (judged > 0) sum.accuracy = static_cast<double>(right) / static_cast<double>(judged);
   return sum;
-}
-
-template <class T>
-Index BatchGradient<T>::activation_peak_bytes() const {
-  std::size_t bytes = 0;
-  for (const auto& worker : workers_) bytes += worker->work.arena().peak_bytes();
-  return static_cast<Index>(bytes);
 }
 
 template class BatchGradient<float>;

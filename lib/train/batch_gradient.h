@@ -16,10 +16,9 @@ struct Evaluation {
   Index counted = 0;    // targets in the loss
 };
 
-/// The gradient of a batch's mean loss: a map over fixed chunks
-/// (chunk_sequences), each forward and backward in one
-/// worker's own memory, and a reduction in the order of the chunks. The same bits for every number
-/// of threads. After the first call it allocates nothing.
+/// The gradient of a batch's mean loss: a map over fixed chunks (chunk_sequences), each forward and
+/// backward in one worker's own memory, and a reduction in the order of the chunks. The same bits
+/// for every number of threads. After a worker's first chunk it allocates nothing.
 template <class T>
 class BatchGradient {
  public:
@@ -31,9 +30,6 @@ class BatchGradient {
 
   /// Loss and accuracy alone.
   Evaluation evaluate(const Batch& batch);
-
-  /// Most bytes that activations took, in all workers.
-  Index activation_peak_bytes() const;
 
  private:
   struct Worker;

@@ -81,19 +81,6 @@ TEST(BatchGradient, ChunksAreOneBatch) {
   EXPECT_NEAR(gradient.evaluate(batch).loss, loss, 1e-12);
 }
 
-TEST(BatchGradient, AfterTheFirstStepMemoryStays) {
-  Transformer<float> model(tiny());
-  model.params().initialise(1);
-  const Progressions data(1);
-  std::vector<float> gradients(static_cast<std::size_t>(model.params().size()));
-  BatchGradient<float> gradient(model, 1);
-  gradient.compute(data.training_batch(0, 128), gradients.data());
-  const Index peak = gradient.activation_peak_bytes();
-  gradient.compute(data.training_batch(1, 128), gradients.data());
-  EXPECT_EQ(gradient.activation_peak_bytes(), peak);
-  EXPECT_GT(peak, 0);
-}
-
 // A worker that fails must not leave the others waiting for its turn.
 TEST(BatchGradient, AFailureEndsAllWorkers) {
   Transformer<float> model(tiny());
