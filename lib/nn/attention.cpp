@@ -77,7 +77,8 @@ void Attention<T>::mix(const Pass<T>& pass, In<T> q, const Sequences& rows,
     weights = kept.data();
   }
   const Index blocks = (q_len + kQueryBlock - 1) / kQueryBlock;
-  parallel_for(rows.batch * blocks, pass.work.threads(), [&](Index task, int worker) {
+  const int threads = pass.work.threads_for(2 * q.size() * kv_len);
+  parallel_for(rows.batch * blocks, threads, [&](Index task, int worker) {
     Arena& arena = pass.work.worker(worker);
     const Arena::Scope scope(arena);
     const Index sequence = task / blocks;

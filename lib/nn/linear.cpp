@@ -16,9 +16,6 @@ constexpr Index kBlockRows = 128;
 constexpr Index kBlockNumbers = Index{1} << 16;
 constexpr Index kLeastBlockOutputs = 64;
 
-// Multiplications below which waking threads takes longer than the product (some 0.1 ms).
-constexpr Index kWorthThreads = Index{1} << 21;
-
 }  // namespace
 
 template <class T>
@@ -36,7 +33,7 @@ Matrix<T> Linear<T>::forward(const Pass<T>& pass, In<T> x) const {
     gemm<T>(Transpose::kNo, Transpose::kYes, T{1}, part, rows, T{0}, result);
     if (bias_) add_row<T>(pass.values + bias_->offset + first_output, result);
   };
-  const int threads = x.rows() * weight.size() >= kWorthThreads ? pass.work.threads() : 1;
+  const int threads = pass.work.threads_for(x.rows() * weight.size());
   if (x.rows() >= 2 * kBlockRows) {
     const Index blocks = (x.rows() + kBlockRows - 1) / kBlockRows;
     parallel_for(blocks, threads, [&](Index i, int) {

@@ -25,6 +25,9 @@ class Workspace {
   explicit Workspace(int threads = 1);
 
   int threads() const { return static_cast<int>(workers_.size()); }
+  /// Threads for so many multiplications: one where waking others takes longer than the work (some
+  /// 0.1 ms), as in decoding with a small model.
+  int threads_for(Index multiplications) const;
   Arena& arena() { return arena_; }
   Arena& worker(int index) { return workers_[static_cast<std::size_t>(index)]; }
 
