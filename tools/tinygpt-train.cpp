@@ -255,11 +255,10 @@ int run(const Options& options, cli::Session& session) {
       train(trainer, task, steps, eval_every, settings.batch * config.seq_len, session);
   report_training(task, config, trainer.state(), outcome, options.format, options.show, session);
   if (outcome.diverged && outcome.last.finite) {
-    return say_no(session, fmt::format("after step {}: the loss or a parameter is not finite (loss "
-                                       "{}, lr {}): nothing was written",
-                                       outcome.last.step,
-                                       number_text(trainer.state().evaluations.back().loss),
-                                       outcome.last.lr));
+    return session.say_no(fmt::format(
+        "after step {}: the loss or a parameter is not finite (loss "
+        "{}, lr {}): nothing was written",
+        outcome.last.step, number_text(trainer.state().evaluations.back().loss), outcome.last.lr));
   }
   if (outcome.diverged) {
     return session.say_no(
