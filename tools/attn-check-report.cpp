@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -22,7 +23,12 @@ using cli::Json;
 using cli::Table;
 
 std::string error_text(double error) {
+  if (std::isnan(error)) return "nan";  // whatever its sign
   return error == 0 ? "0" : fmt::format("{:.2e}", error);
+}
+
+std::string number_text(double number) {
+  return std::isnan(number) ? "nan" : fmt::format("{:.3f}", number);
 }
 
 const char* verdict_word(Outcome outcome) {
@@ -135,7 +141,7 @@ std::string matrix_text(const Tensor<double>& values, const std::vector<std::str
   for (Index i = 0; i < matrix.rows(); ++i) {
     std::vector<std::string> row = {fmt::format("  x{}", i + 1)};
     for (Index j = 0; j < matrix.cols(); ++j) {
-      row.push_back(hidden(i, j) ? "." : fmt::format("{:.3f}", matrix(i, j)));
+      row.push_back(hidden(i, j) ? "." : number_text(matrix(i, j)));
     }
     table.add(std::move(row));
   }
@@ -167,7 +173,8 @@ void print_steps(const AttentionProblem& problem, const AttentionAnswer& answer,
 void print_example_steps(const AttentionExample& example, const ExampleRun& run, bool random,
                          cli::Report& report) {
   const AttentionProblem& problem = example.problem;
-  report.print("{} tokens of {} features; {}\n{}\n", problem.q_len(), problem.head_dim(),
+  report.print("{} {} of {} features; {}\n{}\n", problem.q_len(),
+               problem.q_len() == 1 ? "token" : "tokens", problem.head_dim(),
                random ? "q = x Wq, k = x Wk, v = x Wv with random projections"
                       : "Wq = Wk = Wv = identity, so q = k = v = x",
                rows_text(example.x));

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "cli/common_options.h"
+#include "cli/json.h"
 #include "cli/table.h"
 #include "cli/tool.h"
 #include "core/error.h"
@@ -86,6 +87,15 @@ void declare(cli::OptionTable& table, Options& o) {
                        cli::Format::kMarkdown});
   cli::show_options(table, o.show, "draw bytes against tokens");
   cli::max_bytes_option(table, o.max_bytes);
+  table.check([&table, &o] {
+    if (!o.list_models) return;
+    for (const char* other : {"layers", "kv-heads", "head-dim", "input", "config", "model",
+                              "tokens", "batch", "cache-dtype", "output", "show"}) {
+      if (table.given(other)) {
+        throw UsageError(fmt::format("--list-models and --{} do not go together", other));
+      }
+    }
+  });
 }
 
 void check_numbers(const ShapeAxes& axes) {
@@ -162,10 +172,11 @@ SizeGrid sized(const Options& o) {
   return grid;
 }
 
-void list_models(cli::Report& report) {
+void list_models(cli::Format format, cli::Report& report) {
   Table table({{"model", Table::Align::kLeft},
                {"layers", Table::Align::kLeft},
                {"facts from", Table::Align::kLeft}});
+  cli::Json models = cli::Json::array();
   for (const ModelPreset& preset : model_presets()) {
     std::string layers;
     for (const std::string& line : layer_summary(preset.spec)) {
@@ -173,8 +184,24 @@ void list_models(cli::Report& report) {
       layers += line;
     }
     table.add({preset.name, layers, preset.source});
+    models.push_back({{"model", preset.name}, {"layers", layers}, {"facts_from", preset.source}});
   }
-  report.write(table.text());
+  switch (format) {
+    case cli::Format::kJson:
+      report.write(cli::json_text({{"models", std::move(models)}}));
+      break;
+    case cli::Format::kTsv:
+      report.write(table.tsv());
+      break;
+    case cli::Format::kCsv:
+      report.write(table.csv());
+      break;
+    case cli::Format::kMarkdown:
+      report.write(table.markdown());
+      break;
+    default:
+      report.write(table.text());
+  }
 }
 
 void write_file(const Options& o, const SizeGrid& grid, const std::string& history) {
@@ -188,17 +215,18 @@ void write_file(const Options& o, const SizeGrid& grid, const std::string& histo
 
 int run(const Options& o, cli::Session& session) {
   if (o.list_models) {
-    list_models(session.report());
+    list_models(o.format, session.report());
     return cli::kDone;
   }
   check_options(o);
   const SizeGrid grid = sized(o);
+  // The file first: where it cannot be written, nothing is reported.
+  if (!o.output.empty()) write_file(o, grid, session.history());
   if (session.report().wanted()) {
     cli::Report& report = session.report();
     report.write(size_report(grid, o.format));
     if (o.show) report.print("\n{}", size_picture(grid, session.terminal()));
   }
-  if (!o.output.empty()) write_file(o, grid, session.history());
   return cli::kDone;
 }
 

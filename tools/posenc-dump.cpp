@@ -93,6 +93,13 @@ void declare(cli::OptionTable& table, Options& o) {
       .not_data();
   table.flag("long", o.long_form, "tsv and csv: a line 'i j value' for each number").not_data();
   cli::show_options(table, o.show, "a heat map and some columns as curves");
+  table.check([&o] {
+    const bool rows = o.format == cli::Format::kTsv || o.format == cli::Format::kCsv;
+    if (o.long_form && !rows) throw UsageError("--long goes with --format tsv or csv");
+    if (!o.table.empty() && !rows && o.format != cli::Format::kNpy) {
+      throw UsageError("--table chooses what --format tsv, csv or npy writes");
+    }
+  });
 }
 
 std::string_view kind_name(Kind kind) {
@@ -284,9 +291,9 @@ void write_text(const PositionTables& tables, bool numbers, cli::Report& report)
   }
 }
 
-void write_report(const Options& o, const PositionTables& tables, cli::Session& session) {
+void write_report(const Options& o, const PositionTables& tables, const PositionPart& part,
+                  cli::Session& session) {
   cli::Report& report = session.report();
-  const PositionPart part = chosen(o, tables);
   switch (o.format) {
     case cli::Format::kTsv:
       write_rows(part, '\t', o.long_form, report);
@@ -323,13 +330,16 @@ int run(const Options& options, cli::Session& session) {
   } else {
     tables = computed(o);
   }
-  if (session.report().wanted()) write_report(o, tables, session);
+  // The file first: where it cannot be written, nothing is reported. A wrong --table is seen
+  // before.
+  const PositionPart part = chosen(o, tables);
   if (!o.output.empty()) {
     Hdf5Writer writer;
     write_position_tables(writer, tables);
     write_provenance(writer, provenance);
     write_output(o.output, writer.finish());
   }
+  if (session.report().wanted()) write_report(o, tables, part, session);
   return cli::kDone;
 }
 

@@ -17,8 +17,10 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kTwistedRoom = 4;
 // Beyond this many times the limit no other rounding explains a difference.
 constexpr double kHopeless = 1000;
-// Multiplications that all pairs of mistakes may take together.
-constexpr double kPairBudget = 2e10;
+// What all pairs of mistakes may cost together, in multiplications: some seconds. A weight's
+// exponential, mask and memory take as long as its products over a hundred features (measured).
+constexpr double kPairBudget = 1e10;
+constexpr Index kWeightCost = 100;
 
 bool failed(const Verdict& verdict, const std::string& name) {
   return std::any_of(verdict.checks.begin(), verdict.checks.end(), [&](const Check& check) {
@@ -188,8 +190,8 @@ std::vector<std::string> diagnose(const Findings& findings, int threads) {
     const std::vector<Supposition> all = suppositions(problem);
     const Matcher matcher(findings, subject);
     for (const std::string& name : single_mistakes(all, matcher, threads)) add_name(name, names);
-    const double cost =
-        static_cast<double>(maps) * static_cast<double>(problem.head_dim() + problem.value_dim());
+    const double cost = static_cast<double>(maps) *
+                        static_cast<double>(problem.head_dim() + problem.value_dim() + kWeightCost);
     if (names.empty()) names = two_mistakes(all, matcher, cost, threads);
   }
   if (names.empty()) diagnose_by_laws(findings, names);

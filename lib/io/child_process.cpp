@@ -46,6 +46,7 @@ void set_limits(const ChildLimits& limits) {
 [[noreturn]] void be_child(const std::function<std::string()>& work, const ChildLimits& limits,
                            int answer) {
   for (const int crash : {SIGSEGV, SIGBUS, SIGFPE, SIGABRT}) signal(crash, SIG_DFL);
+  signal(SIGVTALRM, SIG_IGN);  // the crash guard's patience; a child has its own limit
   const int nowhere = open("/dev/null", O_RDWR);
   for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) dup2(nowhere, stream);
   set_limits(limits);

@@ -3,6 +3,8 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "core/error.h"
@@ -53,6 +55,22 @@ std::string attribute_text(hid_t object, const std::string& name) {
   return fmt::format("({} of {})", std::max<hssize_t>(count, 0), type_class_name(type.get()));
 }
 
+// What is declared, also of what cannot be read.
+std::optional<Shape> declared_shape(hid_t dataset) {
+  const SpaceId space(H5Dget_space(dataset));
+  if (!space.valid() || H5Sget_simple_extent_type(space.get()) == H5S_NULL) return std::nullopt;
+  std::array<hsize_t, H5S_MAX_RANK> extents = {};
+  const int rank = H5Sget_simple_extent_dims(space.get(), extents.data(), nullptr);
+  if (rank < 0) return std::nullopt;
+  Shape shape;
+  for (int axis = 0; axis < rank; ++axis) {
+    const hsize_t extent = extents[static_cast<std::size_t>(axis)];
+    if (extent > static_cast<hsize_t>(std::numeric_limits<Index>::max())) return std::nullopt;
+    shape.push_back(static_cast<Index>(extent));
+  }
+  return shape;
+}
+
 ObjectInfo describe(const std::string& path, ObjectId object, std::span<const std::byte> image,
                     Index max_bytes) {
   ObjectInfo info;
@@ -65,13 +83,13 @@ ObjectInfo describe(const std::string& path, ObjectId object, std::span<const st
   if (kind != H5I_DATASET) return info;
   const TypeId type(H5Dget_type(object.get()));
   info.type = type.valid() ? type_class_name(type.get()) : "damaged";
+  info.shape = declared_shape(object.get());
   try {
     const StoredDataset dataset(std::move(object), path, image, max_bytes);
     info.type = dataset.type().name();
-    info.shape = dataset.shape();
     info.readable = true;
   } catch (const DataError&) {
-    // Text, compounds, virtual data ...: listed without a shape.
+    // Text, compounds, virtual data ...: listed all the same.
   }
   return info;
 }

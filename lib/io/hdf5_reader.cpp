@@ -246,14 +246,23 @@ std::string Hdf5Reader::only_dataset() const {
   constexpr Index kEnough = 10000;
   const FileContents held = contents(kEnough);
   std::string only;
+  std::string unreadable;
+  std::string damage;
   Index count = 0;
+  Index others = 0;
   for (const ObjectInfo& info : held.objects) {
-    if (info.kind != "dataset" || !info.readable || is_scale(info)) continue;
-    only = info.path;
-    ++count;
+    if (info.kind == "damaged") damage = info.type;
+    if (info.kind != "dataset" || is_scale(info)) continue;
+    (info.readable ? only : unreadable) = info.path;
+    ++(info.readable ? count : others);
   }
   if (count == 1 && held.complete) return only;
-  if (count == 0) throw DataError(name() + ": holds no dataset of numbers");
+  if (count == 0 && !damage.empty()) throw DataError(name() + ": " + damage);
+  if (count == 0 && others == 1) return unreadable;  // whoever reads it is told what is wrong
+  if (count == 0) {
+    throw DataError(fmt::format("{}: holds no dataset of numbers{}", name(),
+                                others > 0 ? "; it has " + datasets_text(held) : ""));
+  }
   throw DataError(fmt::format("{}: holds several datasets, name one with --dataset: {}", name(),
                               datasets_text(held)));
 }

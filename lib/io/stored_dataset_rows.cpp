@@ -14,6 +14,7 @@
 #include "core/error.h"
 #include "core/text.h"
 #include "io/convert.h"
+#include "io/crash_guard.h"
 #include "io/hdf5_errors.h"
 #include "io/hdf5_library.h"
 #include "io/tensor_summary.h"
@@ -26,7 +27,16 @@ Index StoredDataset::row_size() const {
 
 template <class T>
 void StoredDataset::convert_run(const std::byte* from, Index count, T* out, Index position) const {
-  const Index done = convert(type_, from, count, out);
+  Index done = 0;
+  while (done < count) {
+    constexpr Index kPiece = Index{1} << 24;
+    const Index piece = std::min(count - done, kPiece);
+    renew_crash_guard();  // a large tensor may take its time
+    const Index converted =
+        convert(type_, from + static_cast<std::size_t>(done) * type_.size, piece, out + done);
+    done += converted;
+    if (converted < piece) break;
+  }
   if (done == count) return;
   double value = 0;
   static_cast<void>(convert(type_, from + static_cast<std::size_t>(done) * type_.size, 1, &value));
@@ -93,6 +103,7 @@ void StoredDataset::visit_chunks(Index first, Index count, const Put& put) const
   begin[0] = first - first % chunks_.extents[0];
   Shape at = begin;
   while (true) {
+    renew_crash_guard();
     visit_chunk(at, first, count, put);
     // The next chunk, the last axis fastest.
     std::size_t axis = rank;

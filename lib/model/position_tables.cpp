@@ -99,6 +99,10 @@ PositionTables learned_tables(const Hdf5Reader& file, const std::string& dataset
     throw DataError(fmt::format("{}: {} wanted a table (positions, features), its shape is {}",
                                 file.name(), escaped(dataset), shape_text(info.shape)));
   }
+  if (info.shape[0] == 0 || info.shape[1] == 0) {
+    throw DataError(fmt::format("{}: {} of shape {} holds no positions", file.name(),
+                                escaped(dataset), shape_text(info.shape)));
+  }
   const Index rows = length == 0 ? info.shape[0] : length;
   if (rows > info.shape[0]) {
     throw DataError(fmt::format("{}: {} positions are wanted, {} has {}", file.name(), rows,

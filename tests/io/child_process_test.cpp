@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <ctime>
 #include <stdexcept>
 #include <vector>
 
@@ -72,6 +73,27 @@ TEST(CrashGuardDeathTest, ExhaustedStackToo) {
         _exit(deeper(1));
       },
       ::testing::ExitedWithCode(3), "deep.h5: the HDF5 library crashed");
+}
+
+TEST(CrashGuardDeathTest, EndlessWorkEndsToo) {
+  EXPECT_EXIT(
+      {
+        enter_crash_guard("round.h5", 1);
+        for (volatile int turn = 0;;) turn = turn + 1;
+      },
+      ::testing::ExitedWithCode(3), "round.h5: the HDF5 library does not come to an end with it");
+}
+
+TEST(CrashGuardDeathTest, LeavingEndsItsPatience) {
+  EXPECT_EXIT(
+      {
+        enter_crash_guard("a", 1);
+        leave_crash_guard();
+        const std::clock_t start = std::clock();
+        while (std::clock() - start < 3 * CLOCKS_PER_SEC / 2) continue;
+        _exit(0);
+      },
+      ::testing::ExitedWithCode(0), "");
 }
 
 TEST(CrashGuardDeathTest, OutsideItACrashIsACrash) {
