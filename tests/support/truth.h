@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <iostream>
 #include <string>
 #include <vector>
@@ -58,13 +59,23 @@ inline std::vector<std::filesystem::path> case_places(const std::string& name) {
   return truth_places("cases", "ATTNTOOLS_CASES_DIR", name);
 }
 
+/// True of a file called .h5 or, whatever its name, one that begins as HDF5 does.
+inline bool is_hdf5_file(const std::filesystem::path& path) {
+  if (!std::filesystem::is_regular_file(path)) return false;
+  const std::string signature = "\x89HDF\r\n\x1a\n";
+  std::string start(signature.size(), '\0');
+  std::ifstream(path, std::ios::binary)
+      .read(start.data(), static_cast<std::streamsize>(start.size()));
+  return start == signature || path.extension() == ".h5";
+}
+
 /// Every HDF5 file of the reference folders, in order of name.
 inline std::vector<std::filesystem::path> reference_files() {
   std::vector<std::filesystem::path> files;
   for (const auto& folder : truth_places("reference", "ATTNTOOLS_REFERENCE_DIR", "")) {
     std::vector<std::filesystem::path> here;
     for (const auto& entry : std::filesystem::directory_iterator(folder)) {
-      if (entry.path().extension() == ".h5") here.push_back(entry.path());
+      if (is_hdf5_file(entry.path())) here.push_back(entry.path());
     }
     std::sort(here.begin(), here.end());
     files.insert(files.end(), here.begin(), here.end());

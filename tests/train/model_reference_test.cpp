@@ -135,17 +135,19 @@ void expect_updates(const Reference& file, Transformer<T>& model) {
   settings.batch = data.evaluation_batch().batch;
   settings.threads = 2;
   Trainer<T> trainer(model, data, settings);
-  std::vector<T> losses, norms;
+  std::vector<T> losses, norms, rates;
   for (Index step = 1; step <= data.steps(); ++step) {
     const StepReport report = trainer.step();
     ASSERT_TRUE(report.finite);
     losses.push_back(static_cast<T>(report.loss));
     norms.push_back(static_cast<T>(report.gradient_norm));
+    rates.push_back(static_cast<T>(report.lr));
     const std::string after = "/expected/after_" + std::to_string(step);
     if (!file.has(after)) continue;
     file.expect_near(after + "/loss", trainer.evaluate().loss, kFloat);
     expect_parameters(file, after + "/parameters", model.params(), model.params().values());
   }
+  file.expect_near("/expected/learning_rates", rates);
   file.expect_near("/expected/step_losses", losses);
   file.expect_near("/expected/gradient_norms", norms);
 }
