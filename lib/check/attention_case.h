@@ -16,6 +16,17 @@ struct CausalProbe {
   Index first_changed_key = 0;
 };
 
+/// What each record was stored in: rounding to it is no mistake of the implementation, whose own
+/// type may be finer (weights of a float64 run are kept as f32).
+struct StoredTypes {
+  DType out = DType::kF64;
+  DType weights = DType::kF64;
+  DType scores = DType::kF64;
+  DType lse = DType::kF64;
+  DType out_perm = DType::kF64;
+  DType probe_out = DType::kF64;
+};
+
 /// A problem and what somebody's implementation made of it: whatever of it was recorded.
 struct AttentionCase {
   AttentionProblem problem;
@@ -28,6 +39,7 @@ struct AttentionCase {
   std::vector<Index> perm;                 // (q_len): order of the tokens in a second run
   std::optional<Tensor<double>> out_perm;  // what that run gave
   std::optional<CausalProbe> probe;
+  StoredTypes stored;
 };
 
 /// The problem with its tokens in the order `perm`: queries, and keys and values too where there

@@ -104,6 +104,12 @@ class CaseReader {
     result.weights = optional("weights");
     result.scores = optional("scores");
     result.lse = optional("lse");
+    StoredTypes& stored = result.stored;
+    note_type("out", stored.out);
+    note_type("weights", stored.weights);
+    note_type("scores", stored.scores);
+    note_type("lse", stored.lse);
+    note_type("out_perm", stored.out_perm);
     result.perm = integers("perm");
     if (has("out_perm")) result.out_perm = features("out_perm");
     const std::string probe = path("causal_probe");
@@ -112,6 +118,7 @@ class CaseReader {
       if (changed.size() != 1) complain("causal_probe/first_changed_key: want one number");
       result.probe = CausalProbe{in_layout(probe + "/k"), in_layout(probe + "/v"),
                                  in_layout(probe + "/out"), changed.values.front()};
+      stored.probe_out = reader_.info(probe + "/out").type;
     }
     apply(attributes_, result);
     check(result);
@@ -136,6 +143,10 @@ class CaseReader {
   std::optional<Tensor<double>> optional(const std::string& name) const {
     if (!has(name)) return std::nullopt;
     return reader_.read<double>(path(name));
+  }
+
+  void note_type(const std::string& name, DType& type) const {
+    if (has(name)) type = reader_.info(path(name)).type;
   }
 
   std::vector<double> numbers(const std::string& name) const {

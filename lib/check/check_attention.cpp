@@ -55,8 +55,9 @@ class Examination {
     const bool maps = settings_.maps || recorded_.weights || recorded_.scores;
     report_.truth = reference_attention(problem_, maps, settings_.threads);
     report_.fast = fast_attention(problem_, settings_.maps, settings_.threads);
-    allowed_ =
+    honest_ =
         honest_limits(problem_, report_.truth, problem_.rules.dtype, false, settings_.threads);
+    allowed_ = of_records(honest_);
     report_.of_out = allowed_.out;
     check_inputs();
     check_equality();
@@ -68,6 +69,17 @@ class Examination {
   }
 
  private:
+  // What the records may differ, with the rounding of what each was stored in.
+  AnswerLimits of_records(const AnswerLimits& limits) const {
+    const StoredTypes& stored = recorded_.stored;
+    const AttentionAnswer& truth = report_.truth;
+    const DType dtype = problem_.rules.dtype;
+    return {kept_in(stored.out, dtype, limits.out, truth.out),
+            kept_in(stored.weights, dtype, limits.weights, truth.weights),
+            kept_in(stored.scores, dtype, limits.scores, truth.scores),
+            kept_in(stored.lse, dtype, limits.lse, truth.lse)};
+  }
+
   void add(Check check) { report_.verdict.checks.push_back(std::move(check)); }
 
   // Only a failure is worth a line: finite inputs say nothing about what was made of them.
@@ -135,7 +147,7 @@ class Examination {
     } else if (dtype != DType::kF32) {
       // Where each step is a tensor in 16 bits (PyTorch's eager mode), scores are rounded too.
       const AnswerLimits rounded =
-          honest_limits(problem_, report_.truth, dtype, true, settings_.threads);
+          of_records(honest_limits(problem_, report_.truth, dtype, true, settings_.threads));
       Check again = compare("out", *recorded_.out, report_.truth.out, rounded.out);
       if (again.outcome == Outcome::kPass) {
         allowed_ = rounded;
@@ -165,7 +177,9 @@ class Examination {
     for (std::size_t n = 0; n < given.values.size(); ++n) {
       if (std::isnan(truth.values[n])) given.values[n] = kNan;  // padding: anything may stand there
     }
-    Limits allowed = LimitFinder(truth, problem_.rules.dtype).limits();
+    const DType dtype = problem_.rules.dtype;
+    Limits allowed =
+        kept_in(recorded_.stored.scores, dtype, LimitFinder(truth, dtype).limits(), truth);
     allowed.max_error = std::max(allowed.max_error, allowed_.scores.max_error);
     allowed.mean_error = std::max(allowed.mean_error, allowed_.scores.mean_error);
     return compare("scores", given, truth, allowed);
@@ -198,7 +212,7 @@ class Examination {
   void check_kernel() {
     const AnswerLimits single =
         problem_.rules.dtype == DType::kF32
-            ? allowed_
+            ? honest_
             : honest_limits(problem_, report_.truth, DType::kF32, false, settings_.threads);
     std::vector<Check>& checks = report_.kernel.checks;
     checks.push_back(compare("out", report_.fast.out, report_.truth.out, single.out));
@@ -238,7 +252,8 @@ class Examination {
   const AttentionCase& recorded_;
   const AttentionProblem& problem_;
   const CheckSettings settings_;
-  AnswerLimits allowed_;
+  AnswerLimits honest_;   // of an answer in the declared type
+  AnswerLimits allowed_;  // of what was recorded
   AttentionReport report_;
 };
 

@@ -66,9 +66,12 @@ bool hides_keys(const AttentionProblem& problem) {
 
 // Of a sum of `keys` weights: each is rounded to half a unit of the type, as is the sum they were
 // divided by; numbers below the smallest normal f16 lose a fixed amount.
-double sum_limit(DType dtype, Index keys) {
+double sum_limit(DType dtype, DType stored, Index keys) {
   const double unit = dtype == DType::kF64 ? 0x1p-53 : 0x1p-24;
-  return tolerance_floor(dtype) + static_cast<double>(keys) * unit / 2;
+  // Rounding to a coarser type the weights are kept in: half a unit of each, and they sum to 1.
+  const double kept =
+      storage_rounding(stored) > storage_rounding(dtype) ? storage_rounding(stored) : 0;
+  return tolerance_floor(dtype) + static_cast<double>(keys) * unit / 2 + kept;
 }
 
 template <class Wanted>
@@ -104,7 +107,8 @@ Check rows_sum_to_one(const AttentionCase& recorded, const AttentionAnswer& trut
     }
     worst.add(std::abs(sum - want), {b, h, i});
   });
-  return worst.result(sum_limit(problem.rules.dtype, keys), "no row sees a key");
+  return worst.result(sum_limit(problem.rules.dtype, recorded.stored.weights, keys),
+                      "no row sees a key");
 }
 
 Check weights_in_range(const AttentionCase& recorded) {
@@ -201,7 +205,9 @@ Check one_key_gives_its_value(const AttentionCase& recorded) {
       worst.add(given == value[c] ? 0 : std::abs(given - value[c]), {b, h, i, c});
     }
   });
-  return worst.result(tolerance_floor(problem.rules.dtype) * largest, "no row sees just one key");
+  const double part =
+      std::max(tolerance_floor(problem.rules.dtype), storage_rounding(recorded.stored.out));
+  return worst.result(part * largest, "no row sees just one key");
 }
 
 Check permutation(const AttentionCase& recorded, const Limits& of_out, int threads) {
@@ -212,7 +218,9 @@ Check permutation(const AttentionCase& recorded, const Limits& of_out, int threa
   if (!order_free(problem)) {
     const AttentionAnswer truth =
         reference_attention(permuted(problem, recorded.perm), false, threads);
-    Check check = compare(name, *recorded.out_perm, truth.out, of_out);
+    const Limits allowed =
+        kept_in(recorded.stored.out_perm, problem.rules.dtype, of_out, truth.out);
+    Check check = compare(name, *recorded.out_perm, truth.out, allowed);
     check.note = "against the reference: the order of the tokens means something here";
     return check;
   }
@@ -224,7 +232,9 @@ Check permutation(const AttentionCase& recorded, const Limits& of_out, int threa
     std::copy_n(recorded.out->data() + from * features, features, want.data() + at * features);
   });
   // Each of the two runs may be as far from the truth as one.
-  return compare(name, *recorded.out_perm, want, {2 * of_out.max_error, 2 * of_out.mean_error});
+  const Limits twice = {2 * of_out.max_error, 2 * of_out.mean_error};
+  return compare(name, *recorded.out_perm, want,
+                 kept_in(recorded.stored.out_perm, problem.rules.dtype, twice, want));
 }
 
 Check causal_probe(const AttentionCase& recorded, const Limits& of_out) {
@@ -246,7 +256,10 @@ Check causal_probe(const AttentionCase& recorded, const Limits& of_out) {
       worst.add(same ? 0 : std::abs(after - before), {b, h, i, c});
     }
   });
-  return worst.result(2 * of_out.max_error, "every row may see a changed key");
+  const Limits twice = {2 * of_out.max_error, 2 * of_out.mean_error};
+  const Limits allowed =
+      kept_in(recorded.stored.probe_out, problem.rules.dtype, twice, *recorded.out);
+  return worst.result(allowed.max_error, "every row may see a changed key");
 }
 
 }  // namespace attn

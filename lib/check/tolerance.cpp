@@ -18,6 +18,20 @@ double gap(double given, double truth) {
   return std::isnan(error) ? std::numeric_limits<double>::infinity() : error;
 }
 
+// Largest and mean of the finite magnitudes.
+Limits size_of(const Tensor<double>& truth) {
+  double largest = 0;
+  double sum = 0;
+  Index count = 0;
+  for (double value : truth.values) {
+    if (!std::isfinite(value)) continue;
+    largest = std::max(largest, std::abs(value));
+    sum += std::abs(value);
+    ++count;
+  }
+  return {largest, count > 0 ? sum / static_cast<double>(count) : 0};
+}
+
 }  // namespace
 
 double tolerance_floor(DType dtype) {
@@ -32,6 +46,21 @@ double tolerance_floor(DType dtype) {
       return 0x1p-7;
     default:
       throw ShapeError("tolerance: only f64, f32, f16 and bf16 have one");
+  }
+}
+
+double storage_rounding(DType type) {
+  switch (type) {
+    case DType::kF64:
+      return 0x1p-53;
+    case DType::kF32:
+      return 0x1p-24;
+    case DType::kF16:
+      return 0x1p-11;
+    case DType::kBF16:
+      return 0x1p-8;
+    default:
+      return 0;
   }
 }
 
@@ -56,18 +85,10 @@ Difference difference(const Tensor<double>& given, const Tensor<double>& truth) 
 
 LimitFinder::LimitFinder(const Tensor<double>& truth, DType dtype, double least_size)
     : truth_(truth) {
-  double largest = 0;
-  double sum = 0;
-  Index count = 0;
-  for (double value : truth.values) {
-    if (!std::isfinite(value)) continue;
-    largest = std::max(largest, std::abs(value));
-    sum += std::abs(value);
-    ++count;
-  }
-  const double mean = count > 0 ? sum / static_cast<double>(count) : 0;
+  const Limits size = size_of(truth);
   const double floor = tolerance_floor(dtype);
-  size_ = {floor * std::max(largest, least_size), floor / 4 * std::max(mean, least_size)};
+  size_ = {floor * std::max(size.max_error, least_size),
+           floor / 4 * std::max(size.mean_error, least_size)};
 }
 
 void LimitFinder::add(const Tensor<double>& honest) {
@@ -88,6 +109,13 @@ void LimitFinder::add(const Tensor<double>& honest) {
 
 Limits LimitFinder::limits() const {
   return {2 * error_.max_error + size_.max_error, 2 * error_.mean_error + size_.mean_error};
+}
+
+Limits kept_in(DType stored, DType dtype, const Limits& limits, const Tensor<double>& truth) {
+  const double unit = storage_rounding(stored);
+  if (unit <= storage_rounding(dtype)) return limits;
+  const Limits size = size_of(truth);
+  return {limits.max_error + unit * size.max_error, limits.mean_error + unit * size.mean_error};
 }
 
 Check compare(std::string name, const Tensor<double>& given, const Tensor<double>& truth,

@@ -18,6 +18,10 @@ struct Limits {
 /// for f16, 2^-7 for bf16.
 double tolerance_floor(DType dtype);
 
+/// Half a unit in the last place, as a part of the number: 2^-24 for f32; 0 for types without
+/// fractions.
+double storage_rounding(DType type);
+
 /// How one tensor differs from another of the same shape: NaN where the truth has NaN, infinities
 /// equal, numbers near. Elements whose truth is NaN do not count in the mean.
 struct Difference {
@@ -45,6 +49,10 @@ class LimitFinder {
   Limits size_;   // what the floor gives
   Limits error_;  // the largest so far
 };
+
+/// The same limits for an answer computed in `dtype` and kept in `stored`: a coarser type adds its
+/// rounding of the truth.
+Limits kept_in(DType stored, DType dtype, const Limits& limits, const Tensor<double>& truth);
 
 /// The check `name` of one tensor against the truth.
 Check compare(std::string name, const Tensor<double>& given, const Tensor<double>& truth,

@@ -24,6 +24,16 @@ AttentionCase read_file(const fs::path& file) {
 void expect_truth(const AttentionCase& recorded, const fs::path& file) {
   const Hdf5Reader reader = Hdf5Reader::open(file.string());
   const AttentionAnswer answer = reference_attention(recorded.problem, true, 2);
+  // The denominator of a row without keys is exp(sink): its logarithm may be said to be the sink.
+  Tensor<double> lse = answer.lse;
+  const Tensor<double> said = reader.read<double>("/lse");
+  const std::vector<double>& sinks = recorded.problem.sinks;
+  for (Index row = 0; row < lse.size() && !sinks.empty(); ++row) {
+    const Index head = row / recorded.problem.q_len() % recorded.problem.heads();
+    if (std::isinf(lse.data()[row]) && said.data()[row] == sinks[static_cast<std::size_t>(head)]) {
+      lse.data()[row] = said.data()[row];
+    }
+  }
   const auto near = [&](const char* name, const Tensor<double>& given, Tensor<double> want) {
     if (given.shape != want.shape) want = swap_layout(want);
     ASSERT_EQ(given.shape, want.shape) << file << ": " << name;
@@ -35,7 +45,7 @@ void expect_truth(const AttentionCase& recorded, const fs::path& file) {
   };
   near("out", answer.out, reader.read<double>("/out"));
   near("weights", answer.weights, reader.read<double>("/weights"));
-  near("lse", answer.lse, reader.read<double>("/lse"));
+  near("lse", lse, reader.read<double>("/lse"));
 }
 
 nlohmann::json manifest_of(const fs::path& folder) {
@@ -43,15 +53,18 @@ nlohmann::json manifest_of(const fs::path& folder) {
   return nlohmann::json::parse(file);
 }
 
-// Every case of every manifest, with its file.
+// Every case of every manifest, with its file; the task says whether it held it.
 template <class Task>
 void for_each_case(const Task& task) {
   attn::testing::TruthCount count;
   for (const fs::path& folder : attn::testing::case_places("attention")) {
     const nlohmann::json manifest = manifest_of(folder);
     for (const auto& entry : manifest.at("cases")) {
-      task(entry, folder);
-      count.hold();
+      if (task(entry, folder)) {
+        count.hold();
+      } else {
+        count.skip(folder / entry.at("file").get<std::string>(), "its truth is not here");
+      }
     }
   }
 }
@@ -72,6 +85,7 @@ TEST(AttentionCases, GetTheirVerdicts) {
       ADD_FAILURE() << entry.at("name") << ": " << check.name << " is off by " << check.max_error
                     << ", allowed " << check.limit;
     }
+    return true;
   });
 }
 
@@ -80,25 +94,28 @@ TEST(AttentionCases, GetTheNameOfTheirMistake) {
     const std::vector<std::string> names = report_of(entry, folder).verdict.diagnosis;
     if (entry.at("expected") == "pass") {
       EXPECT_THAT(names, ::testing::IsEmpty()) << entry.at("name");
-      return;
+      return true;
     }
     std::vector<std::string> wanted = entry.at("also_acceptable");
     wanted.push_back(entry.at("diagnosis"));
     EXPECT_THAT(names, ::testing::Contains(::testing::AnyOfArray(wanted))) << entry.at("name");
+    return true;
   });
 }
 
 TEST(AttentionCases, AreWhatTheReferenceComputes) {
   for_each_case([](const nlohmann::json& entry, const fs::path& folder) {
     const fs::path truth = folder / entry.value("truth", std::string("none"));
-    if (!fs::exists(truth)) return;
+    if (!fs::exists(truth)) return false;
     expect_truth(read_file(folder / entry.at("file").get<std::string>()), truth);
+    return true;
   });
 }
 
 TEST(AttentionCases, TheKernelAgrees) {
   for_each_case([](const nlohmann::json& entry, const fs::path& folder) {
     EXPECT_EQ(report_of(entry, folder).kernel.outcome(), Outcome::kPass) << entry.at("name");
+    return true;
   });
 }
 

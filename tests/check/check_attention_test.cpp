@@ -51,6 +51,36 @@ TEST(CheckAttention, PassesOrdinaryArithmeticInEveryType) {
   }
 }
 
+// A float64 run whose records were kept as f32: what that rounds away is no mistake, more is.
+TEST(CheckAttention, AllowsTheRoundingOfWhatRecordsAreKeptIn) {
+  const auto rounded = [](Tensor<double> exact) {
+    for (double& value : exact.values) value = static_cast<double>(static_cast<float>(value));
+    return exact;
+  };
+  AttentionCase recorded;
+  recorded.problem = random_problem({.heads = 2, .q_len = 9, .kv_len = 33, .head_dim = 8}, 32);
+  recorded.problem.rules.dtype = DType::kF64;
+  const AttentionAnswer answer = reference_attention(recorded.problem, true, 1);
+  recorded.out = rounded(answer.out);
+  recorded.weights = rounded(answer.weights);
+  recorded.scores = rounded(answer.scores);
+  recorded.lse = rounded(answer.lse);
+  const std::vector<std::string> kept = {"out", "weights", "scores", "lse", "rows-sum-to-1"};
+  const Verdict as_f64 = verdict_of(recorded);
+  for (const std::string& name : kept) {
+    EXPECT_EQ(find(as_f64, name).outcome, Outcome::kFail) << name;
+  }
+  recorded.stored = {DType::kF32, DType::kF32, DType::kF32, DType::kF32, DType::kF32, DType::kF32};
+  EXPECT_EQ(verdict_of(recorded).outcome(), Outcome::kPass);
+  // Half a unit of the largest is 6e-8 at 1.
+  recorded.weights->values[5] += 1e-6;
+  recorded.lse->values[3] += 1e-6;
+  const Verdict wrong = verdict_of(recorded);
+  EXPECT_EQ(find(wrong, "weights").outcome, Outcome::kFail);
+  EXPECT_EQ(find(wrong, "lse").outcome, Outcome::kFail);
+  EXPECT_EQ(find(wrong, "rows-sum-to-1").outcome, Outcome::kFail);
+}
+
 TEST(CheckAttention, RaisesNoFalseAlarmOverAnyRules) {
   for (std::uint64_t seed = 1000; seed < 1200; ++seed) {
     AttentionCase recorded;
