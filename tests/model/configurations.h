@@ -26,8 +26,9 @@ inline std::string describe(const ModelConfig& c) {
       c.head_dim);
 }
 
-/// Norm placement x positions x kv_heads x cross in full; norm type, activation, tied head and
-/// biases turn through their values beside them. Head sizes differ from dim / heads in every third.
+/// Norm placement x positions x kv_heads x cross in full; norm type, activation, tied head, biases
+/// and head sizes other than dim / heads turn through their values beside them, each in a time of
+/// its own, so that every pair of choices occurs (configurations_test.cpp).
 inline std::vector<Configuration> configurations() {
   std::vector<Configuration> all;
   std::size_t row = 0;
@@ -48,7 +49,7 @@ inline std::vector<Configuration> configurations() {
           c.dim = 8;
           c.heads = 4;
           c.kv_heads = kv_heads;
-          c.head_dim = row % 3 == 0 ? 4 : 2;
+          c.head_dim = row / 7 % 3 == 0 ? 4 : 2;
           c.depth = cross ? 1 : 2;
           if (cross) {
             c.source_vocab_size = 6;
@@ -60,12 +61,12 @@ inline std::vector<Configuration> configurations() {
           c.rope_style = position.second;
           c.rope_base = 100;  // so that few positions turn far
           c.max_positions = position.first == Position::kLearned ? 12 : 0;
-          c.norm_type = row % 2 == 0 ? NormType::kLayerNorm : NormType::kRmsNorm;
+          c.norm_type = row / 5 % 2 == 0 ? NormType::kLayerNorm : NormType::kRmsNorm;
           c.activation = activations[row % activations.size()];
           c.tie_embeddings = row % 4 >= 2;
           // ReLU's kink is kept away by its bias.
           c.bias = row % 7 % 2 == 0 || c.activation == MlpActivation::kRelu;
-          c.head_bias = row % 5 != 0;
+          c.head_bias = row % 11 % 2 == 0;
           c = c.completed();
           all.push_back({describe(c), c});
           ++row;
