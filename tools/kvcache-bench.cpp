@@ -1,7 +1,7 @@
 // Decoding with and without a key-value cache: rows counted, outputs compared, times taken.
 //
 //   kvcache-bench --preset tutorial
-//   kvcache-bench --dim 512 --heads 8 --kv-heads 8,2,1 --tokens 128-512*2 -o bench.h5
+//   kvcache-bench --kv-heads 8,2,1 --tokens 128-512*2 -o bench.h5
 //   kvcache-bench -i model.h5 --prompt 64 --new-tokens 64 --format md
 //   kvcache-bench --dim 8 --heads 1 --tokens 1-64 --counts-only --format tsv
 
@@ -59,10 +59,7 @@ struct Options {
 // One way or several, with commas between.
 std::vector<CacheKind> parse_caches(std::string_view text) {
   std::vector<CacheKind> caches;
-  for (std::size_t start = 0; start <= text.size();) {
-    const std::size_t end = std::min(text.find(',', start), text.size());
-    const std::string_view word = text.substr(start, end - start);
-    start = end + 1;
+  for (const std::string_view word : split(text, ',')) {
     CacheKind kind = CacheKind::kNone;
     if (word == cache_name(CacheKind::kContiguous)) {
       kind = CacheKind::kContiguous;
@@ -291,14 +288,14 @@ const cli::Program kProgram = {
     .name = "kvcache-bench",
     .summary = "decode with and without a key-value cache: rows counted, outputs compared, timed",
     .usage = "[OPTIONS]",
-    .examples =
-        {{"kvcache-bench --preset tutorial", "512 and 131,328 key rows, and what they cost"},
-         {"kvcache-bench --dim 512 --heads 8 --kv-heads 8,2,1 --tokens 64-512*2 -o bench.h5",
-          "fewer key-value heads, several lengths, all samples in a file"},
-         {"kvcache-bench -i model.h5 --prompt 4 --new-tokens 8 --format md",
-          "a trained model; prompt and generated tokens apart"},
-         {"kvcache-bench --dim 8 --heads 1 --tokens 1-64 --counts-only --format tsv",
-          "counts alone: the same bytes everywhere"}},
+    .examples = {{"kvcache-bench --preset tutorial",
+                  "512 and 131,328 key rows, and what they cost"},
+                 {"kvcache-bench --kv-heads 8,2,1 --tokens 64-512*2 -o bench.h5",
+                  "fewer key-value heads, several lengths, all samples in a file"},
+                 {"kvcache-bench -i model.h5 --prompt 4 --new-tokens 8 --format md",
+                  "a trained model; prompt and generated tokens apart"},
+                 {"kvcache-bench --dim 8 --heads 1 --tokens 1-64 --counts-only --format tsv",
+                  "counts alone: the same bytes everywhere"}},
     .notes =
         "Key rows are counted by the layers themselves, per sequence and key projection:\n"
         "  n given tokens           n with the cache      n(n+1)/2 without\n"

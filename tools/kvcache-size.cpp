@@ -71,11 +71,8 @@ void declare(cli::OptionTable& table, Options& o) {
           "cache-dtype", "LIST",
           [&o](std::string_view text) {
             o.types.clear();
-            while (true) {
-              const std::size_t comma = std::min(text.find(','), text.size());
-              o.types.push_back(&cache_type(text.substr(0, comma), "--cache-dtype"));
-              if (comma == text.size()) return;
-              text.remove_prefix(comma + 1);
+            for (const std::string_view name : split(text, ',')) {
+              o.types.push_back(&cache_type(name, "--cache-dtype"));
             }
           },
           fmt::format("how a number is stored: {}", fmt::join(cache_type_names(), ", ")))

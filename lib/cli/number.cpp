@@ -75,16 +75,6 @@ Index read_count(std::string_view text, std::string_view name) {
   return *value;
 }
 
-std::vector<std::string_view> split(std::string_view text, char separator) {
-  std::vector<std::string_view> parts;
-  while (true) {
-    const std::size_t at = text.find(separator);
-    parts.push_back(text.substr(0, at));
-    if (at == std::string_view::npos) return parts;
-    text.remove_prefix(at + 1);
-  }
-}
-
 // first-last, first-last+step or first-last*factor; a minus at the start belongs to the number.
 void append_range(std::vector<Index>& values, std::string_view text, std::size_t dash,
                   std::string_view name, CountLimits limits) {

@@ -17,6 +17,10 @@ std::string escaped(std::string_view text, std::size_t limit = 120);
 /// Bytes read as text, borrowed.
 std::string_view as_text(std::span<const std::byte> bytes);
 
+/// The parts between separators: one more than there are separators, so one empty part of an empty
+/// text.
+std::vector<std::string_view> split(std::string_view text, char separator);
+
 /// "(2, 3, 4)"; "()" for a scalar.
 std::string shape_text(const std::vector<Index>& shape);
 

@@ -61,5 +61,12 @@ TEST(Tensor, ShapeAndMatrix) {
   EXPECT_EQ(t.values[2 * 4 + 1], 5.0F);
 }
 
+TEST(Text, SplitKeepsEmptyParts) {
+  using Parts = std::vector<std::string_view>;
+  EXPECT_EQ(split("a,b", ','), (Parts{"a", "b"}));
+  EXPECT_EQ(split("", ','), Parts{""});
+  EXPECT_EQ(split(",a,", ','), (Parts{"", "a", ""}));
+}
+
 }  // namespace
 }  // namespace attn
