@@ -3,9 +3,11 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <boost/version.hpp>
-#include <cmath>
-#include <limits>
+#include <string_view>
+
+#include "core/text.h"
 
 namespace attn::cli {
 namespace {
@@ -32,6 +34,29 @@ std::string wrapped(const std::string& text, std::size_t at, std::size_t indent)
     out += word;
     at += word.size();
   }
+  return out;
+}
+
+// Lines that begin with a space, formulas and tables, stay as they are; the others are filled up to
+// the next such line or an empty one.
+std::string filled(const std::string& notes) {
+  std::string out;
+  std::string paragraph;
+  const auto end_paragraph = [&] {
+    if (!paragraph.empty()) out += wrapped(paragraph, 0, 0) + "\n";
+    paragraph.clear();
+  };
+  for (const std::string_view line : split(notes, '\n')) {
+    if (line.empty() || line.front() == ' ') {
+      end_paragraph();
+      out += line;
+      out += '\n';
+    } else {
+      if (!paragraph.empty()) paragraph += ' ';
+      paragraph += line;
+    }
+  }
+  end_paragraph();
   return out;
 }
 
@@ -69,8 +94,9 @@ class HelpText {
 };
 
 std::string help_text(const Program& program, const OptionTable& table) {
-  std::string text = fmt::format("{}: {}\n\nUsage: {} {}\n", program.name, program.summary,
-                                 program.name, program.usage);
+  std::string text = fmt::format(
+      "{}\n\nUsage: {} {}\n", wrapped(fmt::format("{}: {}", program.name, program.summary), 0, 0),
+      program.name, program.usage);
   if (!program.examples.empty()) text += "\nExamples:\n";
   for (const Example& example : program.examples) {
     text += fmt::format("  {}\n", example.command);
@@ -84,7 +110,7 @@ std::string help_text(const Program& program, const OptionTable& table) {
     }
     text += HelpText::line(option);
   }
-  if (!program.notes.empty()) text += "\n" + program.notes + "\n";
+  if (!program.notes.empty()) text += fmt::format("\n{}", filled(program.notes));
   text += "\nExit status:\n  0  done\n";
   if (!program.meaning_of_no.empty()) text += fmt::format("  1  {}\n", program.meaning_of_no);
   return text +

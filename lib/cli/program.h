@@ -17,7 +17,9 @@ struct Program {
   std::string summary = "";  ///< one line, lower case, without a full stop
   std::string usage = "[OPTIONS]";
   std::vector<Example> examples = {};
-  std::string notes = "";          ///< paragraphs after the options, may be empty
+  /// Paragraphs after the options, filled to the width of the help; an empty line ends one, and
+  /// lines that begin with a space stay as they are. May be empty.
+  std::string notes = "";
   std::string meaning_of_no = "";  ///< what exit 1 means for it; empty where it never happens
   bool bare_call_works = false;    ///< does it do something without any argument?
   std::vector<std::string> (*versions)() = nullptr;  ///< more lines for --version

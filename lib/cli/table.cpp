@@ -19,6 +19,16 @@ void append_line(std::string& out, const std::vector<std::string>& cells, char s
   out += '\n';
 }
 
+// A bar would begin the next cell.
+std::string markdown_cell(std::string_view cell) {
+  std::string plain;
+  for (const char c : tsv_cell(cell)) {
+    if (c == '|') plain += '\\';
+    plain += c;
+  }
+  return plain;
+}
+
 }  // namespace
 
 std::size_t display_width(std::string_view text) {
@@ -124,7 +134,7 @@ std::string Table::markdown() const {
   }
   for (const auto& row : rows_) {
     out += "\n|";
-    for (const std::string& cell : row) out.append(" ").append(tsv_cell(cell)).append(" |");
+    for (const std::string& cell : row) out.append(" ").append(markdown_cell(cell)).append(" |");
   }
   return out + "\n";
 }

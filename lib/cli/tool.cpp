@@ -1,8 +1,10 @@
 #include "cli/tool.h"
 
 #include <fmt/core.h>
+#include <sys/resource.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <new>
 #include <stdexcept>
@@ -14,6 +16,7 @@
 #include "cli/help.h"
 #include "cli/signals.h"
 #include "core/error.h"
+#include "core/text.h"
 
 namespace attn::cli {
 namespace {
@@ -33,11 +36,38 @@ void declare_manner(OptionTable& table, bool& help, bool& version) {
   table.flag("quiet", table.manner.quiet, "say nothing on stderr but errors")
       .letter('q')
       .not_data();
-  table.flag("verbose", table.manner.verbose, "say more on stderr").not_data();
+  table.flag("verbose", table.manner.verbose, "say on stderr what runs, and what it took")
+      .not_data();
   table.flag("help", help, "print this help").letter('h').not_data();
   table.flag("version", version, "print the version and what it was built with")
       .letter('V')
       .not_data();
+  table.check([&table] {
+    if (table.manner.quiet && table.manner.verbose) {
+      throw UsageError("--quiet and --verbose contradict each other");
+    }
+  });
+}
+
+// What --verbose adds before the work ...
+void note_versions(const Program& program, const Session& session) {
+  const std::string versions = version_text(program);
+  for (const std::string_view line : split(versions, '\n')) {
+    if (!line.empty()) session.note(line);
+  }
+}
+
+// ... and after it.
+void note_costs(const Session& session, std::chrono::steady_clock::time_point start) {
+  rusage used = {};
+  getrusage(RUSAGE_SELF, &used);
+  const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
+  const auto seconds = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
+  };
+  session.note(fmt::format("took {:.3f} s, {:.3f} s of all threads, and {} of memory at most",
+                           elapsed.count(), seconds(used.ru_utime) + seconds(used.ru_stime),
+                           short_size_text(Index{used.ru_maxrss} * 1024)));
 }
 
 int parse_and_run(const Program& program, OptionTable& table, const std::vector<std::string>& words,
@@ -64,7 +94,10 @@ int parse_and_run(const Program& program, OptionTable& table, const std::vector<
   }
   command_line.parse(words);
   Session session(program, table);
+  const auto start = std::chrono::steady_clock::now();
+  if (table.manner.verbose) note_versions(program, session);
   const int code = run(session);
+  if (table.manner.verbose) note_costs(session, start);
   session.report().flush();
   out.flush();
   return code;

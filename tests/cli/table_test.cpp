@@ -40,5 +40,11 @@ TEST(Table, ARowOfAnotherLengthIsABug) {
   EXPECT_THROW(table.add({"1"}), ShapeError);
 }
 
+TEST(Table, ABarInAMarkdownCellEndsNoCell) {
+  Table table({{"name", Table::Align::kLeft}});
+  table.add({"a|b"});
+  EXPECT_EQ(table.markdown(), "| name |\n| --- |\n| a\\|b |\n");
+}
+
 }  // namespace
 }  // namespace attn::cli

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/help.h"
 #include "core/error.h"
 
 namespace attn::cli {
@@ -130,6 +131,29 @@ TEST(Tool, ANoIsSaidEvenQuietlyAndAfterTheReport) {
   EXPECT_EQ(got.code, 1);
   EXPECT_EQ(got.out, "3\n");
   EXPECT_EQ(got.err, "example: 3 is not 4\n");
+}
+
+TEST(Tool, VerboseSaysWhatRunsAndWhatItTook) {
+  const Outcome got = outcome({"--verbose"}, print_layers);
+  EXPECT_EQ(got.code, 0);
+  EXPECT_EQ(got.out, "4\n");
+  EXPECT_THAT(got.err, StartsWith("example: example (attntools) "));
+  EXPECT_THAT(got.err, HasSubstr("example: HDF5 1.2.3\n"));
+  EXPECT_THAT(got.err, testing::ContainsRegex("\nexample: worked\nexample: took [0-9.]+ s, "));
+}
+
+TEST(Tool, QuietAndVerboseContradict) {
+  const Outcome got = outcome({"-q", "--verbose"}, print_layers);
+  EXPECT_EQ(got.code, 2);
+  EXPECT_THAT(got.err, StartsWith("example: --quiet and --verbose contradict each other\n"));
+}
+
+TEST(Help, FillsParagraphsAndLeavesTablesAlone) {
+  Program wordy = program();
+  wordy.notes = std::string(50, 'a') + "\n" + std::string(40, 'b') + "\nc\n  1   2\n\nd";
+  const std::string text = help_text(wordy, OptionTable());
+  EXPECT_THAT(text, HasSubstr("\n\n" + std::string(50, 'a') + "\n" + std::string(40, 'b') +
+                              " c\n  1   2\n\nd\n\nExit status:"));
 }
 
 }  // namespace
