@@ -287,7 +287,8 @@ void write_text(const PositionTables& tables, bool numbers, cli::Report& report)
   if (!numbers) return;
   for (const PositionPart& part : tables.parts) {
     if (tables.parts.size() > 1) report.print("{} ({})\n", part.name, fmt::join(part.axes, ", "));
-    report.write(readable_text(part.values.shape, std::span<const float>(part.values.values)));
+    report.write(readable_text(part.values.shape, std::span<const float>(part.values.values),
+                               {.whole = "--format tsv writes all"}));
   }
 }
 

@@ -264,7 +264,7 @@ void print(const Options& o, const Shown<T>& shown, cli::Session& session) {
       // Made first: what cannot be drawn prints nothing.
       const std::string body =
           o.show ? picture(shown, session.terminal())
-                 : readable_text(shape, values, {.all = o.all, .most = 1000, .edge = 3});
+                 : readable_text(shape, values, {.all = o.all, .whole = "--all shows all"});
       report.write(head_text(shown));
       report.write(body);
   }

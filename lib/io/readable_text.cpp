@@ -104,7 +104,7 @@ std::string readable_text(const Shape& shape, std::span<const T> values,
     if (axis == 0) break;
   }
   if (!all) {
-    fmt::format_to(std::back_inserter(text), "(shortened: --all shows all {} numbers)\n",
+    fmt::format_to(std::back_inserter(text), "(shortened: {} {} numbers)\n", style.whole,
                    grouped(count));
   }
   return fmt::to_string(text);

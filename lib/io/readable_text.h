@@ -8,9 +8,10 @@
 namespace attn {
 
 struct ReadableStyle {
-  bool all = false;   ///< leave nothing out
-  Index most = 1000;  ///< with more numbers than this, long axes show only their ends
-  Index edge = 3;     ///< so many at each end
+  bool all = false;              ///< leave nothing out
+  Index most = 1000;             ///< with more numbers than this, long axes show only their ends
+  Index edge = 3;                ///< so many at each end
+  std::string whole = "it has";  ///< the words before the count: how to see what was left out
 };
 
 /// A tensor for people to look at: columns aligned, six significant digits, a line "[i, j]" above

@@ -6,10 +6,6 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "io/npy.h"
-#include "io/readable_text.h"
-#include "io/tensor_summary.h"
-
 namespace attn {
 namespace {
 
@@ -57,71 +53,6 @@ TEST(JsonValues, NestedAsTheShape) {
   // A reader of JSON makes doubles: it must get the float's value, not a shorter neighbour.
   const auto parsed = nlohmann::json::parse(json_values({1}, view<float>({0.1F})));
   EXPECT_EQ(parsed[0].get<double>(), static_cast<double>(0.1F));
-}
-
-TEST(Npy, HeaderAndData) {
-  const Tensor<float> tensor({2, 3}, {1, 2, 3, 4, 5, 6});
-  const std::vector<std::byte> bytes = npy_bytes(tensor);
-  const std::string text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  EXPECT_EQ(text.substr(0, 8), std::string("\x93NUMPY\x01\x00", 8));
-  EXPECT_EQ(text.substr(10, 58), "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), ");
-  const std::size_t header = 10 + static_cast<unsigned char>(text[8]);
-  EXPECT_EQ(header % 64, 0U);
-  EXPECT_EQ(text[header - 1], '\n');
-  EXPECT_EQ(bytes.size(), header + 24);
-  EXPECT_EQ(std::memcmp(bytes.data() + header, tensor.data(), 24), 0);
-  const auto head = [](const Shape& shape, auto values) {
-    const auto made = npy_bytes(shape, view(values));
-    return std::string(reinterpret_cast<const char*>(made.data()) + 10, 70);
-  };
-  EXPECT_NE(head({1}, std::vector<std::int64_t>{5}).find("'<i8'"), std::string::npos);
-  EXPECT_NE(head({1}, std::vector<std::int64_t>{5}).find("'shape': (1,), "), std::string::npos);
-  EXPECT_NE(head({}, std::vector<std::uint8_t>{5}).find("'|u1'"), std::string::npos);
-  EXPECT_NE(head({}, std::vector<std::uint8_t>{5}).find("'shape': (), "), std::string::npos);
-}
-
-TEST(ReadableText, AlignsAndLabels) {
-  EXPECT_EQ(readable_text({2, 2}, view<float>({1, -2.5F, 100, 0.123456789F})),
-            "    1      -2.5\n"
-            "  100  0.123457\n");
-  EXPECT_EQ(readable_text({2, 1, 2}, view<std::int32_t>({1, 2, 3, 4})),
-            "[0]\n  1  2\n[1]\n  3  4\n");
-  EXPECT_EQ(readable_text(Shape{}, view<double>({3.25})), "  3.25\n");
-  EXPECT_EQ(readable_text({0}, std::span<const double>()), "");
-}
-
-TEST(ReadableText, LargeTensorsShowTheirEnds) {
-  std::vector<std::int32_t> values(2000);
-  for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<std::int32_t>(i);
-  EXPECT_EQ(readable_text({2000}, view(values)),
-            "  0  1  2  ...  1997  1998  1999\n(shortened: --all shows all 2,000 numbers)\n");
-  EXPECT_EQ(readable_text({10, 200, 1}, view(values), {.all = false, .most = 1000, .edge = 1}),
-            "[0]\n    0\n  ...\n  199\n...\n[9]\n  1800\n   ...\n  1999\n"
-            "(shortened: --all shows all 2,000 numbers)\n");
-  const std::string all = readable_text({2000}, view(values), {.all = true});
-  EXPECT_EQ(all.find("..."), std::string::npos);
-}
-
-TEST(TensorSummary, CountsAndFindsWhatIsNotFinite) {
-  const std::vector<float> values = {1, 2, 3, kNan, -kInf, kInf, kNan, 4};
-  const TensorSummary s = summarize({2, 4}, view(values));
-  EXPECT_EQ(s.count, 8);
-  EXPECT_EQ(s.finite(), 4);
-  EXPECT_EQ(s.nan, 2);
-  EXPECT_EQ(s.plus_inf, 1);
-  EXPECT_EQ(s.minus_inf, 1);
-  EXPECT_EQ(s.first_nonfinite, (Shape{0, 3}));
-  EXPECT_EQ(s.min, 1);
-  EXPECT_EQ(s.max, 4);
-  EXPECT_DOUBLE_EQ(s.mean, 2.5);
-  EXPECT_DOUBLE_EQ(s.deviation, std::sqrt(1.25));
-}
-
-TEST(TensorSummary, NothingFinite) {
-  const TensorSummary s = summarize({1}, view<double>({std::nan("")}));
-  EXPECT_EQ(s.finite(), 0);
-  EXPECT_EQ(s.min, 0);
-  EXPECT_EQ(summarize({0}, std::span<const double>()).first_nonfinite, std::nullopt);
 }
 
 }  // namespace
