@@ -266,10 +266,12 @@ const cli::Program kProgram = {
                  {"attn-check -o - | tensor-show -i - --dataset /weights", "what was computed"}},
     .notes =
         "A case holds /q (batch, heads, rows, features), /k and /v with as many heads or fewer, "
-        "and what\nwas made of them: /out, /weights, /scores, /lse, or some of these. Each is "
-        "held to a float64\nreference; the limits follow the error that honest arithmetic of the "
-        "type has on these inputs:\n  largest <= 2 * honest + F * largest |out|, mean <= 2 * "
-        "honest + F/4 * mean |out|,\n  F = 1e-12 (f64), 1e-5 (f32), 2^-10 (f16), 2^-7 (bf16).\n"
+        "and what was made of them: /out, /weights, /scores, /lse, or some of these. Each is held "
+        "to a float64 reference; the limits follow the error that honest arithmetic of the type "
+        "has on these inputs:\n"
+        "  largest <= 2 * honest + F * largest |out|\n"
+        "  mean <= 2 * honest + F/4 * mean |out|\n"
+        "  F = 1e-12 (f64), 1e-5 (f32), 2^-10 (f16), 2^-7 (bf16)\n"
         "A law whose data are absent is not checked; with nothing to compare the verdict is none.",
     .meaning_of_no = "a check failed",
     .bare_call_works = true,
