@@ -16,7 +16,6 @@
 #include "cli/common_options.h"
 #include "cli/json.h"
 #include "cli/picture.h"
-#include "cli/table.h"
 #include "cli/tool.h"
 #include "core/error.h"
 #include "core/text.h"
@@ -26,6 +25,7 @@
 #include "io/table_text.h"
 #include "io/tensor_slice.h"
 #include "io/tensor_summary.h"
+#include "tensor-show-list.h"
 
 namespace {
 
@@ -78,71 +78,6 @@ void declare(cli::OptionTable& table, Options& o) {
     if (o.long_form && !table_form) throw UsageError("--long goes with --format tsv or csv");
   });
 }
-
-// --- What a file holds ---------------------------------------------------------------------------
-
-std::string list_text(const FileContents& contents) {
-  std::string text;
-  for (const ObjectInfo& info : contents.objects) {
-    text += escaped(info.path, 4096);
-    if (info.kind == "link") {
-      text += " -> " + escaped(info.type);
-    } else if (info.kind == "dataset") {
-      text += fmt::format("  {}{}", info.shape ? shape_text(*info.shape) + " " : "",
-                          escaped(info.type));
-    } else {
-      text += fmt::format("  {}{}{}", info.kind, info.type.empty() ? "" : ": ", escaped(info.type));
-    }
-    text += '\n';
-    for (const auto& [name, value] : info.attributes) {
-      text += fmt::format("    {} = {}\n", escaped(name), escaped(value, 240));
-    }
-  }
-  if (!contents.complete) text += "... (more objects than are listed)\n";
-  return text;
-}
-
-cli::Json list_json(const FileContents& contents) {
-  cli::Json objects = cli::Json::array();
-  for (const ObjectInfo& info : contents.objects) {
-    cli::Json object = {{"path", info.path}, {"kind", info.kind}};
-    if (info.shape) object["shape"] = *info.shape;
-    if (!info.type.empty()) object[info.kind == "dataset" ? "dtype" : "what"] = info.type;
-    cli::Json attributes = cli::Json::object();
-    for (const auto& [name, value] : info.attributes) attributes[name] = value;
-    object["attributes"] = std::move(attributes);
-    objects.push_back(std::move(object));
-  }
-  return {{"objects", std::move(objects)}, {"complete", contents.complete}};
-}
-
-cli::Table list_table(const FileContents& contents) {
-  using Align = cli::Table::Align;
-  cli::Table table({{"path", Align::kLeft},
-                    {"kind", Align::kLeft},
-                    {"shape", Align::kLeft},
-                    {"type", Align::kLeft}});
-  for (const ObjectInfo& info : contents.objects) {
-    table.add({escaped(info.path, 4096), info.kind, info.shape ? shape_text(*info.shape) : "",
-               escaped(info.type)});
-  }
-  return table;
-}
-
-void list(const Hdf5Reader& reader, cli::Format format, cli::Report& report) {
-  const FileContents contents = reader.contents();
-  if (format == cli::Format::kJson) {
-    report.write(cli::json_text(list_json(contents)));
-  } else if (format == cli::Format::kTsv) {
-    report.write(list_table(contents).tsv());
-  } else if (format == cli::Format::kCsv) {
-    report.write(list_table(contents).csv());
-  } else {
-    report.write(list_text(contents));
-  }
-}
-
-// --- One tensor ----------------------------------------------------------------------------------
 
 template <class T>
 struct Shown {
@@ -332,7 +267,7 @@ int run(const Options& o, cli::Session& session) {
   const Hdf5Reader reader =
       Hdf5Reader::open(o.input, {.max_bytes = o.max_bytes, .verify_digest = !o.no_verify});
   if (o.list) {
-    list(reader, o.format, session.report());
+    session.report().write(list_report(reader.contents(), o.format));
     return cli::kDone;
   }
   const DatasetInfo info = reader.info(o.dataset.empty() ? reader.only_dataset() : o.dataset);
