@@ -121,17 +121,35 @@ void expect_chunks_equal(const Problem& p, const std::vector<Index>& chunks, con
   }
 }
 
+// There are 2^8 ways to cut 9 rows: bit i of `cuts` is a cut after row i.
+std::vector<Index> chunks_of(std::size_t cuts) {
+  std::vector<Index> chunks = {1};
+  for (Index i = 0; i + 1 < kLength; ++i) {
+    if ((cuts >> i & 1) != 0) {
+      chunks.push_back(1);
+    } else {
+      chunks.back() += 1;
+    }
+  }
+  return chunks;
+}
+
+// One row at a time and all in one for each configuration, and among them every other way to cut.
 TEST(Cache, AnyChunksGiveTheLogitsAndMapsOfOnePass) {
+  constexpr std::size_t kWays = std::size_t{1} << (kLength - 1);
+  std::size_t next = 1;
   for (const auto& configuration : configurations()) {
     SCOPED_TRACE(configuration.name);
     const Problem p(configuration.model);
     const Seen whole = one_pass(p, kLength);
-    for (const std::vector<Index>& chunks :
-         {std::vector<Index>{1, 1, 1, 1, 1, 1, 1, 1, 1}, {3, 1, 5}, {8, 1}, {9}}) {
-      expect_chunks_equal(p, chunks, whole);
+    for (const std::size_t cuts : {std::size_t{0}, kWays - 1, next, next + 1, next + 2, next + 3}) {
+      SCOPED_TRACE(fmt::format("cuts {:#b}", cuts % kWays));
+      expect_chunks_equal(p, chunks_of(cuts % kWays), whole);
       if (HasFatalFailure()) return;
     }
+    next += 4;
   }
+  EXPECT_GE(next, kWays);
 }
 
 TEST(Cache, WithoutItKeyRowsGrowAsTheSquare) {
