@@ -126,9 +126,20 @@ bool hold(const PositionCase& c, Index length) {
     return true;
   }
   if (kind == "alibi") {
-    const PositionTables ours =
-        alibi_tables(1, c.given.int_attribute("/", "heads").value(), kMaxBytes);
+    // Ours has as many queries as keys; a case's n queries are the last of its m keys.
+    const Tensor<double> bias = c.truth.read<double>("/bias");
+    const Index n = bias.dim(1);
+    const Index m = bias.dim(2);
+    const Index heads = c.given.int_attribute("/", "heads").value();
+    const PositionTables ours = alibi_tables(m, heads, kMaxBytes);
     expect_relative(c, part(ours, "slopes"), "/slopes");
+    const float* all = part(ours, "bias").values.data();
+    for (Index at = 0; at < bias.size(); ++at) {
+      const Index row = at / m;
+      const Index place = (row / n * m + m - n + row % n) * m + at % m;
+      // A slope stored in float32, times an exact distance.
+      EXPECT_NEAR(all[place], bias.data()[at], 1e-6 * std::abs(bias.data()[at])) << at;
+    }
     return true;
   }
   return false;
