@@ -150,7 +150,9 @@ double bytes_of_training(const ModelConfig& config, const TrainerSettings& setti
   // Beside it a batch, each token with its target.
   const double batch = 2.0 * sizeof(Index) * static_cast<double>(settings.batch) *
                        static_cast<double>(config.seq_len);
-  return static_cast<double>(step.total) + batch;
+  // And the checkpoint's image, built while all of that is still held.
+  const double image = static_cast<double>(step.parameters) + static_cast<double>(step.optimizer);
+  return static_cast<double>(step.total) + batch + image;
 }
 
 std::string rate_text(double per_second) {
