@@ -14,6 +14,7 @@
 #include "bench/bench_table.h"
 #include "bench/cache_experiment.h"
 #include "bench/doubts.h"
+#include "bench/interleave.h"
 #include "bench/layer_subject.h"
 #include "bench/machine.h"
 #include "bench/model_subject.h"
@@ -48,8 +49,8 @@ struct Options {
   bool prompt_apart = false;  // --prompt or --new-tokens instead of --tokens
   std::vector<CacheKind> caches = {CacheKind::kContiguous, CacheKind::kNone};
   bool counts_only = false;
-  Index repeats = 7;
-  Index warmup = 3;
+  std::optional<Index> repeats;
+  std::optional<Index> warmup;
   Index seed = 0;
   Index threads = available_threads();
   Index max_bytes = cli::kDefaultMaxBytes;
@@ -121,8 +122,10 @@ void declare(cli::OptionTable& table, Options& o) {
   cli::seed_option(table, o.seed);
   table.group("How it is measured");
   table.flag("counts-only", o.counts_only, "count and compare, take no times");
-  table.count("repeats", o.repeats, "timed rounds");
-  table.count("warmup", o.warmup, "rounds before them, in full").at_least(0);
+  table.count("repeats", o.repeats, "timed rounds").default_is("7, fewer of long ones");
+  table.count("warmup", o.warmup, "rounds before them, in full")
+      .at_least(0)
+      .default_is("3, fewer of long ones");
   cli::threads_option(table, o.threads);
   table.group("Results");
   cli::output_option(table, o.output);
@@ -238,17 +241,36 @@ void write_file(const Options& o, const cli::Session& session, const CacheExperi
   write_output(o.output, writer.finish());
 }
 
-void measure(const Options& o, CacheExperiment& experiment, const cli::Session& session) {
+// Rounds as asked for; where nobody asked, no more than patience allows.
+Interleaving rounds_of(const Options& o, double round_seconds, const cli::Session& session) {
+  constexpr double kPatience = 20;
+  Interleaving how;
+  how.seed = static_cast<std::uint64_t>(o.seed);
+  if (!o.repeats && !o.warmup) {
+    const Index usual = how.repeats;
+    how = within_budget(how, round_seconds, kPatience);
+    if (how.repeats < usual) {
+      session.note(
+          fmt::format("a round takes {:.1f} s: {} to warm up, {} timed (--warmup and "
+                      "--repeats ask for more)",
+                      round_seconds, how.warmup, how.repeats));
+    }
+  }
+  how.warmup = o.warmup.value_or(how.warmup);
+  how.repeats = o.repeats.value_or(how.repeats);
+  return how;
+}
+
+void measure(const Options& o, const Interleaving& how, CacheExperiment& experiment,
+             const cli::Session& session) {
   // What is over in a moment needs no word.
   constexpr std::int64_t kSilentNs = 2'000'000'000;
   const Stopwatch watch;
   std::optional<cli::Progress> progress;
-  experiment.measure({o.warmup, o.repeats, static_cast<std::uint64_t>(o.seed)},
-                     [&](Index done, Index all) {
-                       if (!progress && watch.elapsed().wall_ns > kSilentNs)
-                         progress.emplace(session, all, "runs");
-                       if (progress) progress->update(done);
-                     });
+  experiment.measure(how, [&](Index done, Index all) {
+    if (!progress && watch.elapsed().wall_ns > kSilentNs) progress.emplace(session, all, "runs");
+    if (progress) progress->update(done);
+  });
   progress.reset();
   experiment.add_yardsticks(static_cast<int>(o.threads));
 }
@@ -264,17 +286,23 @@ int run(const Options& o, cli::Session& session) {
   if (!o.counts_only) {
     add_machine(context, machine);
     context.emplace_back("threads", o.threads);
-    context.emplace_back("warmup", o.warmup);
-    context.emplace_back("repeats", o.repeats);
     note_context(session, o, machine);
     for (const auto& doubt : doubts_before(machine, build_type(), o.threads)) session.warn(doubt);
   }
+  // It runs each way once, as a round does.
+  const Stopwatch watch;
   experiment.verify();
+  const double round_seconds = static_cast<double>(watch.elapsed().wall_ns) * 1e-9;
   // Times of what computes something else would be believed.
   const bool agreed = experiment.agreement().counts && experiment.agreement().outputs;
   const bool timed = agreed && !o.counts_only;
+  const Interleaving how = timed ? rounds_of(o, round_seconds, session) : Interleaving{};
+  if (!o.counts_only) {
+    context.emplace_back("warmup", timed ? how.warmup : 0);
+    context.emplace_back("repeats", timed ? how.repeats : 0);
+  }
   if (timed) {
-    measure(o, experiment, session);
+    measure(o, how, experiment, session);
     for (const auto& doubt : doubts_after(experiment, machine)) session.warn(doubt);
   }
   if (!o.output.empty()) write_file(o, session, experiment, timed, context, history);

@@ -1,11 +1,23 @@
 #include "bench/interleave.h"
 
+#include <algorithm>
 #include <numeric>
 #include <utility>
 
 #include "core/rng.h"
 
 namespace attn {
+
+Interleaving within_budget(Interleaving wanted, double round_seconds, double budget_seconds) {
+  const auto rounds = static_cast<double>(wanted.warmup + wanted.repeats);
+  if (round_seconds * rounds <= budget_seconds) return wanted;
+  constexpr Index kFewest = 3;
+  wanted.warmup = std::min<Index>(wanted.warmup, 1);
+  // Less than `rounds`, so it fits.
+  const auto affordable = static_cast<Index>(budget_seconds / round_seconds) - wanted.warmup;
+  wanted.repeats = std::min(wanted.repeats, std::max(kFewest, affordable));
+  return wanted;
+}
 
 std::vector<Index> round_order(Index variants, std::uint64_t seed, Index round) {
   std::vector<Index> order(static_cast<std::size_t>(variants));

@@ -14,6 +14,10 @@ struct Interleaving {
   std::uint64_t seed = 0;  // of the order
 };
 
+/// Fewer rounds where one takes long: as many as fit about `budget_seconds`, but one to warm up and
+/// three that count at least, which still have a median.
+Interleaving within_budget(Interleaving wanted, double round_seconds, double budget_seconds);
+
 /// The order of one round: each of 0 .. variants - 1 once, shuffled by (seed, round). A machine
 /// that slows down or a neighbour that wakes up then hits all variants alike, and none always runs
 /// in the wake of the same other.

@@ -44,5 +44,19 @@ TEST(Interleave, WarmsUpAllBeforeAnythingCounts) {
   EXPECT_EQ(timed_calls[1], 3);
 }
 
+TEST(Interleave, LongRoundsAreFewer) {
+  const Interleaving wanted{.warmup = 3, .repeats = 7, .seed = 9};
+  const auto rounds = [&](double seconds) {
+    const Interleaving how = within_budget(wanted, seconds, 20);
+    EXPECT_EQ(how.seed, 9U);
+    return std::pair(how.warmup, how.repeats);
+  };
+  EXPECT_EQ(rounds(0), std::pair(Index{3}, Index{7}));
+  EXPECT_EQ(rounds(2), std::pair(Index{3}, Index{7}));
+  EXPECT_EQ(rounds(2.5), std::pair(Index{1}, Index{7}));
+  EXPECT_EQ(rounds(3.5), std::pair(Index{1}, Index{4}));
+  EXPECT_EQ(rounds(1e6), std::pair(Index{1}, Index{3}));
+}
+
 }  // namespace
 }  // namespace attn
