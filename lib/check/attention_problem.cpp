@@ -62,6 +62,12 @@ void validate_mask(const AttentionProblem& problem) {
   require(fits, fmt::format("mask: want 4 axes, each 1 or as in (batch, heads, q_len, kv_len) = "
                             "{}, got {}",
                             shape_text(full), shape_text(problem.mask->shape)));
+  if (problem.rules.mask_type != MaskType::kBool) return;
+  // Numbers to be added to scores, read as a bool mask, would let every key be seen.
+  for (const double value : problem.mask->values) {
+    require(value == 0 || value == 1,
+            fmt::format("mask: want 0 or 1 where mask_type is bool, got {}", value));
+  }
 }
 
 void validate_starts(const char* name, const std::vector<Index>& starts, Index rows) {

@@ -75,6 +75,12 @@ TEST(Compare, FailsByTheMeanAloneToo) {
   EXPECT_NEAR(check.ratio(), 2, 1e-12);
 }
 
+TEST(Compare, OfNoValuesIsNoPass) {
+  const Check check = compare("out", flat({}), flat({}), {1, 1});
+  EXPECT_EQ(check.outcome, Outcome::kNotChecked);
+  EXPECT_EQ(check.note, "no values");
+}
+
 TEST(Place, CountsRowMajor) {
   EXPECT_THAT(place_of(7, {2, 2, 3}), testing::ElementsAre(1, 0, 1));
 }
