@@ -314,7 +314,7 @@ int run(const Options& o, cli::Session& session) {
 
 const cli::Program kProgram = {
     .name = "kvcache-bench",
-    .summary = "decode with and without a key-value cache: rows counted, outputs compared, timed",
+    .summary = "decode with and without a key-value cache: count, compare, time",
     .usage = "[OPTIONS]",
     .examples = {{"kvcache-bench --preset tutorial",
                   "512 and 131,328 key rows, and what they cost"},
