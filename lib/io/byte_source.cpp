@@ -44,7 +44,7 @@ ByteSource ByteSource::open(const std::string& argument, Index max_bytes) {
                                  : ::open(argument.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
   if (file.get() < 0) fail(source.name_, errno);
   if (isatty(file.get()) != 0) {
-    throw UsageError(fmt::format("{}: refusing to read HDF5 from a terminal", source.name_),
+    throw UsageError(fmt::format("{}: refusing to read from a terminal", source.name_),
                      {"give a file or a pipe"});
   }
   struct stat status = {};

@@ -87,7 +87,7 @@ TEST_F(ByteSourceTest, RefusesATerminal) {
     GTEST_SKIP() << "needs a pseudo terminal";
   }
   const std::string path = ptsname(terminal);
-  EXPECT_EQ(complaint<UsageError>(path), path + ": refusing to read HDF5 from a terminal");
+  EXPECT_EQ(complaint<UsageError>(path), path + ": refusing to read from a terminal");
   close(terminal);
 }
 
