@@ -13,8 +13,9 @@ namespace {
 // With `-o -` the HDF5 is the answer and has stdout for itself.
 std::FILE* report_stream(const OptionTable& table) {
   const Option* output = table.find("output");
-  const bool taken =
-      output != nullptr && !output->given().empty() && output->given().front() == "-";
+  const std::string_view name =
+      output == nullptr || output->given().empty() ? "" : std::string_view(output->given().front());
+  const bool taken = name == "-" || name == "/dev/stdout";
   if (!taken) return stdout;
   return table.manner.quiet ? nullptr : stderr;
 }

@@ -210,7 +210,7 @@ TEST(CommandLine, HelpIsFoundAmongMistakesButNotInValues) {
 TEST(History, HoldsWhatCanChangeTheDataInTableOrder) {
   Example e;
   e.parse({"--seed", "4", "--prompt", "it's 3", "-q", "--show", "--no-cache", "--layers", "2", "-i",
-           "/some/where/a.h5", "-o", "out.h5", "--format", "tsv"});
+           "/some/where/a.h5", "-o", "out.h5", "--format", "text"});
   EXPECT_EQ(e.table.history_line("tool"),
             "tool --input a.h5 --layers 2 --prompt 'it'\\''s 3' --no-cache --seed 4");
 }
