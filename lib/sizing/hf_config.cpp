@@ -18,15 +18,19 @@ namespace {
 void refuse_what_is_not_understood(const ConfigReader& config) {
   const auto unread = config.unread({"attention_chunk_size",
                                      "attention_types",
+                                     "attention_window_size",
                                      "attn_config",
                                      "attn_layer_offset",
                                      "attn_layer_period",
                                      "block_configs",
+                                     "block_types",
                                      "compress_ratios",
                                      "conv_L_cache",
                                      "cross_attention_layers",
                                      "decoder_layers",
                                      "full_attention_interval",
+                                     "full_attn_idxs",
+                                     "global_attn_every_n_layers",
                                      "global_head_dim",
                                      "hybrid_layer_pattern",
                                      "hybrid_override_pattern",
@@ -37,6 +41,7 @@ void refuse_what_is_not_understood(const ConfigReader& config) {
                                      "layer_types",
                                      "layers_block_type",
                                      "linear_attn_config",
+                                     "lru_width",
                                      "mamba_d_state",
                                      "multi_query",
                                      "multi_query_attention",
@@ -50,6 +55,7 @@ void refuse_what_is_not_understood(const ConfigReader& config) {
                                      "state_size",
                                      "text_config",
                                      "use_cla",
+                                     "use_mla",
                                      "v_head_dim"});
   if (unread) {
     config.refuse(fmt::format("'{}' changes what is cached and is not supported here", *unread));

@@ -79,6 +79,17 @@ TEST(HfConfig, RefusesByNameWhatChangesTheCache) {
               HasSubstr("1 entries for 4 layers"));
 }
 
+// Of kinds whose layers do not all keep every token, met without a model_type that says so.
+TEST(HfConfig, RefusesMixedLayersOfAnUnnamedModel) {
+  for (const std::string key : {"attention_window_size", "full_attn_idxs",
+                                "global_attn_every_n_layers", "lru_width", "use_mla"}) {
+    EXPECT_THAT(refusal(with(", \"" + key + "\": 3")), HasSubstr("'" + key + "'")) << key;
+    EXPECT_EQ(refusal(with(", \"" + key + "\": null")), "accepted") << key;
+  }
+  EXPECT_THAT(refusal(with(R"(, "block_types": ["recurrent", "attention"])")),
+              HasSubstr("'block_types'"));
+}
+
 TEST(HfConfig, RefusesWhatItWouldHaveToGuess) {
   EXPECT_THAT(refusal(R"({"hidden_size": 64, "num_attention_heads": 8})"), HasSubstr("layers"));
   EXPECT_THAT(refusal(R"({"num_hidden_layers": 4, "hidden_size": 64})"), HasSubstr("heads"));
