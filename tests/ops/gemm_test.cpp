@@ -1,8 +1,8 @@
 #include "ops/gemm.h"
 
+#include <dlfcn.h>
 #include <gmock/gmock.h>
 #include <sys/wait.h>
-#include <dlfcn.h>
 #include <unistd.h>
 
 #include <array>
