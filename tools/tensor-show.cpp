@@ -5,10 +5,13 @@
 //   tensor-show attention.h5 --dataset /weights --slice 0,2 --show
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <iterator>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -137,15 +140,29 @@ std::string json_document(const Shown<T>& shown) {
          "}\n";
 }
 
-// A matrix or a stack of them; a line is one row.
+// "[1, 3]": where the i-th matrix of a stack stands along the leading axes.
+std::string place_text(Index i, const Shape& leading) {
+  Shape place(leading.size());
+  for (std::size_t axis = leading.size(); axis-- > 0; i /= leading[axis]) {
+    place[axis] = i % leading[axis];
+  }
+  return fmt::format("[{}]", fmt::join(place, ", "));
+}
+
+// A matrix or a stack of them along any leading axes; a line is one row.
 template <class T>
 std::string picture(const Shown<T>& shown, const cli::Terminal& terminal) {
   const Shape& shape = shown.tensor.shape;
   constexpr Index kMostMaps = 16;
-  if (shape.size() > 3 || (shape.size() == 3 && shape[0] > kMostMaps)) {
+  const Shape leading(shape.begin(), shape.end() - std::min<std::ptrdiff_t>(2, std::ssize(shape)));
+  const Index count = checked_product(leading).value_or(kMostMaps + 1);
+  if (count > kMostMaps) {
     throw UsageError(fmt::format("--show draws a matrix or up to {} of them, not shape {}",
                                  kMostMaps, shape_text(shape)),
-                     {fmt::format("choose a part: --slice {}", shape.size() > 3 ? "0,0" : "0:16")});
+                     {fmt::format("choose a part: --slice {}",
+                                  leading.size() == 1
+                                      ? "0:16"
+                                      : fmt::format("{}", fmt::join(Shape(leading.size()), ",")))});
   }
   std::vector<float> values;
   std::vector<std::uint8_t> hidden;
@@ -156,13 +173,12 @@ std::string picture(const Shown<T>& shown, const cli::Terminal& terminal) {
   }
   const Index cols = shape.empty() ? 1 : shape.back();
   const Index rows = shape.size() < 2 ? 1 : shape[shape.size() - 2];
-  const Index count = shape.size() < 3 ? 1 : shape[0];
   const double largest = std::max(std::abs(shown.summary.min), std::abs(shown.summary.max));
   std::vector<cli::HeatMap> maps;
   for (Index i = 0; i < count; ++i) {
     const Index at = i * rows * cols;
     cli::HeatMap map;
-    map.title = count > 1 ? fmt::format("[{}]", i) : escaped(shown.info.path);
+    map.title = count > 1 ? place_text(i, leading) : escaped(shown.info.path);
     map.values = {values.data() + at, rows, cols};
     if (shown.summary.nonfinite() > 0) map.hidden = {hidden.data() + at, rows, cols};
     map.low = shown.summary.min < 0 ? -largest : 0.0;

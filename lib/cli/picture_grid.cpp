@@ -140,9 +140,9 @@ std::string_view shade_mark(const Terminal& terminal, double place) {
 std::string scale_text(const HeatMap& map, const PictureGrid& grid, const Terminal& terminal,
                        bool digits) {
   if (digits) {
-    if (grid.is_signed()) return fmt::format("tenths of {}", map.high);
+    if (grid.is_signed()) return fmt::format("tenths of {:.4g}", map.high);
     if (map.low == 0 && map.high == 1) return "tenths";
-    return fmt::format("tenths of {} to {}", map.low, map.high);
+    return fmt::format("tenths of {:.4g} to {:.4g}", map.low, map.high);
   }
   constexpr int kSteps = 10;
   std::string bar;
@@ -154,7 +154,7 @@ std::string scale_text(const HeatMap& map, const PictureGrid& grid, const Termin
       bar += background(terminal, grid.ramp(), place) + " ";
     }
   }
-  return fmt::format("{} {}{} {}", map.low, bar, reset(terminal), map.high);
+  return fmt::format("{:.4g} {}{} {:.4g}", map.low, bar, reset(terminal), map.high);
 }
 
 }  // namespace attn::cli

@@ -23,15 +23,16 @@ std::atomic<long> allocations{0};
 
 }  // namespace
 
-void* operator new(std::size_t size) {
+// Not inlined: GCC would see a pointer of operator new reach free.
+[[gnu::noinline]] void* operator new(std::size_t size) {
   ++allocations;
   if (void* made = std::malloc(size == 0 ? 1 : size)) return made;
   throw std::bad_alloc();
 }
-void operator delete(void* made) noexcept {
+[[gnu::noinline]] void operator delete(void* made) noexcept {
   std::free(made);
 }
-void operator delete(void* made, std::size_t) noexcept {
+[[gnu::noinline]] void operator delete(void* made, std::size_t) noexcept {
   std::free(made);
 }
 
