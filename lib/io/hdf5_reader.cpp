@@ -1,6 +1,7 @@
 #include "io/hdf5_reader.h"
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
@@ -142,20 +143,21 @@ void Hdf5Reader::Impl::check_format() const {
   if (H5Aexists(root->get(), "format") <= 0 || H5Aexists(root->get(), "format_version") <= 0)
     return;
   std::string format;
-  std::vector<Index> version;
   try {
     format = string_attribute(root->get(), "format", source.name()).value_or("");
-    version = number_attribute<Index>(root->get(), "format_version", source.name())
-                  .value_or(std::vector<Index>());
   } catch (const DataError&) {
-    return;  // other makers' attributes of these names mean what they like
+    return;  // other makers' attribute of this name means what it likes
   }
-  constexpr Index kNewest = 1;
   const bool ours = format == "attntools-tensors" || format == "attntools-checkpoint" ||
                     format == "attntools-bench";
-  if (ours && version.size() == 1 && version[0] > kNewest) {
-    throw DataError(fmt::format("{}: {} version {}, this program reads up to {}", source.name(),
-                                format, version[0], kNewest));
+  if (!ours) return;
+  constexpr Index kNewest = 1;
+  const std::vector<Index> version =
+      number_attribute<Index>(root->get(), "format_version", source.name())
+          .value_or(std::vector<Index>());
+  if (version.size() != 1 || version[0] < 1 || version[0] > kNewest) {
+    throw DataError(fmt::format("{}: {} version {}, this program reads 1 to {}", source.name(),
+                                format, fmt::join(version, ","), kNewest));
   }
 }
 

@@ -43,12 +43,28 @@ TEST(Provenance, RootAttributesAreReadBack) {
   EXPECT_EQ(read_history(reader), "a\nb --seed 7");
 }
 
-TEST(Provenance, NewerFormatVersionIsRefused) {
-  Hdf5Writer writer;
-  Provenance provenance;
-  provenance.format_version = 2;
-  write_provenance(writer, provenance);
-  EXPECT_THROW(Hdf5Reader::from_bytes(copy(writer.finish()), "memory"), DataError);
+TEST(Provenance, AnotherFormatVersionIsRefused) {
+  for (const Index version : {Index{2}, Index{0}, Index{-1}}) {
+    Hdf5Writer writer;
+    Provenance provenance;
+    provenance.format_version = version;
+    write_provenance(writer, provenance);
+    EXPECT_THROW(Hdf5Reader::from_bytes(copy(writer.finish()), "memory"), DataError) << version;
+  }
+}
+
+TEST(Provenance, AFormatVersionInWordsIsRefusedInOurFilesOnly) {
+  for (const char* format : {"attntools-checkpoint", "somebody-elses"}) {
+    Hdf5Writer writer;
+    writer.attribute("/", "format", format);
+    writer.attribute("/", "format_version", "1");
+    const bool ours = std::string(format) == "attntools-checkpoint";
+    if (ours) {
+      EXPECT_THROW(Hdf5Reader::from_bytes(copy(writer.finish()), "memory"), DataError);
+    } else {
+      EXPECT_NO_THROW(Hdf5Reader::from_bytes(copy(writer.finish()), "memory"));
+    }
+  }
 }
 
 }  // namespace
