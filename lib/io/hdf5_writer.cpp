@@ -215,13 +215,15 @@ template void Hdf5Writer::dataset(std::string_view, const Shape&, const std::uin
 
 void Hdf5Writer::labels(std::string_view path, const std::vector<std::string>& values) {
   const LibraryScope scope;
-  std::size_t longest = 1;
-  for (const std::string& value : values) longest = std::max(longest, value.size());
-  std::string padded(longest * values.size(), '\0');
+  // One byte more than the longest: readers that expect C strings, netCDF's among them, run on
+  // into the next value where there is no NUL.
+  std::size_t width = 1;
+  for (const std::string& value : values) width = std::max(width, value.size() + 1);
+  std::string padded(width * values.size(), '\0');
   for (std::size_t i = 0; i < values.size(); ++i) {
-    std::memcpy(padded.data() + i * longest, values[i].data(), values[i].size());
+    std::memcpy(padded.data() + i * width, values[i].data(), values[i].size());
   }
-  const TypeId type = Impl::text_type(longest);
+  const TypeId type = Impl::text_type(width);
   const DatasetId dataset =
       impl_->make_dataset(path, {static_cast<Index>(values.size())}, type.get());
   if (values.empty()) return;

@@ -43,7 +43,7 @@ class Hdf5Writer {
   void dataset(std::string_view path, const Tensor<T>& tensor) {
     dataset(path, tensor.shape, tensor.data());
   }
-  /// A one-dimensional dataset of text, each value padded with NUL to the longest.
+  /// A one-dimensional dataset of text, each value ended and padded with NULs.
   void labels(std::string_view path, const std::vector<std::string>& values);
 
   /// Attributes of an object that was made before ("/" is the root); an attribute that is there
