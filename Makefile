@@ -21,7 +21,12 @@ demo: all
 test: all
 	ctest --preset $(PRESET) --parallel $(JOBS)
 
-asan tsan debug:
+asan debug:
+	$(MAKE) test PRESET=$@
+
+# Clang, its OpenMP library and Archer.
+tsan:
+	@scripts/install-dependencies.sh --tidy
 	$(MAKE) test PRESET=$@
 
 format:
