@@ -140,9 +140,10 @@ HWY_INLINE void softmax_row_of_tile(T* s, Index keys, KeyRange range, T by, T& l
                                     T& factor, bool& seen) {
   factor = T{1};
   const T rise = largest_score(s, range, by);
-  // The maximum may have lost a NaN, which is not hidden.
-  if (rise == kHidden<T> &&
-      std::none_of(s + range.begin, s + range.end, [](T x) { return std::isnan(x); })) {
+  // The maximum may have lost a NaN, which is not hidden, and on Highway's emulated target it
+  // starts at the lowest finite number.
+  if (rise <= std::numeric_limits<T>::lowest() &&
+      std::all_of(s + range.begin, s + range.end, [by](T x) { return by * x == kHidden<T>; })) {
     std::fill(s, s + keys, T{0});
     return;
   }
