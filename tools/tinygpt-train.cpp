@@ -270,7 +270,8 @@ int run(const Options& options, cli::Session& session) {
                     number_text(outcome.last.gradient_norm), outcome.last.lr));
   }
   save(options, model, *task.tokenizer, trainer.state(), session);
-  if (passes_floor(trainer.state().evaluations.back().loss, task.data->loss_floor())) {
+  if (task.data->floor_is_exact() &&
+      passes_floor(trainer.state().evaluations.back().loss, task.data->loss_floor().value_or(0))) {
     return session.say_no("the loss is below its floor: the model sees what it should predict");
   }
   return cli::kDone;

@@ -48,11 +48,22 @@ void write_flat(Hdf5Writer& writer, const std::string& group, const ParamStore<f
   }
 }
 
+// The attributes of /tokenizer that name special tokens.
+constexpr std::pair<const char*, std::optional<Index> SpecialTokens::*> kSpecials[] = {
+    {"bos", &SpecialTokens::bos},
+    {"eos", &SpecialTokens::eos},
+    {"pad", &SpecialTokens::pad},
+    {"mask", &SpecialTokens::mask}};
+
 void write_tokenizer(Hdf5Writer& writer, const Tokenizer& tokenizer) {
   const TokenizerData data = tokenizer.data();
   writer.group("/tokenizer");
   writer.attribute("/tokenizer", "kind", data.kind);
   writer.attribute("/tokenizer", "vocab_size", data.vocab_size);
+  for (const auto& [name, role] : kSpecials) {
+    const std::optional<Index>& id = data.specials.*role;
+    if (id) writer.attribute("/tokenizer", name, *id);
+  }
   for (const auto& entry : data.datasets) {
     writer.dataset("/tokenizer/" + entry.first, {static_cast<Index>(entry.second.size())},
                    entry.second.data());
@@ -109,6 +120,13 @@ std::shared_ptr<const Tokenizer> read_tokenizer(const Hdf5Reader& reader, Index 
   }
   data.kind = *kind;
   data.vocab_size = *stated;
+  for (const auto& [name, role] : kSpecials) {
+    data.specials.*role = reader.int_attribute("/tokenizer", name);
+    if (data.specials.*role && (*(data.specials.*role) < 0 || *(data.specials.*role) >= *stated)) {
+      throw DataError(fmt::format("{}: /tokenizer: attribute {}: wanted an id below {}, got {}",
+                                  reader.name(), name, *stated, *(data.specials.*role)));
+    }
+  }
   constexpr Index kMostTables = 16;
   for (const std::string& name : reader.children("/tokenizer", kMostTables)) {
     data.datasets[name] = reader.read<std::uint8_t>("/tokenizer/" + name).values;

@@ -58,6 +58,16 @@ struct Probe {
   std::map<std::string, Tensor<T>, std::less<>> hidden;
 };
 
+/// Which numbers dropout hides in one pass of one update. A number is hidden by its own place
+/// (layer, sequence of the whole update, row, column or key), so the masks do not depend on how the
+/// update is cut into chunks or shared by threads, and backward draws them again.
+struct DropoutStream {
+  double rate = 0;  // share that is hidden; the others are divided by 1 - rate
+  std::uint64_t seed = 0;
+  Index step = 0;            // number of the update
+  Index first_sequence = 0;  // number, within the update, of the pass's first sequence
+};
+
 /// What every layer's forward needs beside its input. The result lies in work.arena().
 template <class T>
 struct Pass {
@@ -65,6 +75,7 @@ struct Pass {
   Workspace& work;
   Probe<T>* probe = nullptr;
   KeyRowCounts* counts = nullptr;
+  const DropoutStream* dropout = nullptr;  // null: none, as in evaluation and decoding
 
   Arena& arena() const { return work.arena(); }
 };
@@ -75,6 +86,7 @@ struct BackwardPass {
   const T* values;
   T* gradients;
   Arena& arena;
+  const DropoutStream* dropout = nullptr;  // forward's
 };
 
 }  // namespace attn

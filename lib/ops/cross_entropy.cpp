@@ -51,11 +51,20 @@ namespace {
 
 ATTNTOOLS_EXPORT(row_loss);
 
+// By how much the target's logit exceeds the mean of all.
+template <class T>
+double lead(const T* row, Index vocab, Index target) {
+  double sum = 0;
+  for (Index j = 0; j < vocab; ++j) sum += static_cast<double>(row[j]);
+  return static_cast<double>(row[target]) - sum / static_cast<double>(vocab);
+}
+
 }  // namespace
 
 template <class T>
 CrossEntropy cross_entropy(In<T> logits, std::span<const Index> targets,
-                           std::type_identity_t<T> grad_scale, Matrix<T> d_logits) {
+                           std::type_identity_t<T> grad_scale, Matrix<T> d_logits,
+                           double label_smoothing) {
   const bool with_gradient = !d_logits.empty();
   const Index vocab = logits.cols();
   require_shape(static_cast<Index>(targets.size()) == logits.rows(),
@@ -67,7 +76,9 @@ CrossEntropy cross_entropy(In<T> logits, std::span<const Index> targets,
     require_shape(target == kIgnoreIndex || (target >= 0 && target < vocab),
                   "cross_entropy: a target outside the vocabulary");
   }
+  require_shape(label_smoothing >= 0 && label_smoothing < 1, "cross_entropy: label smoothing");
   const auto loss_of = ATTNTOOLS_DISPATCH(T, row_loss);
+  const T spread = grad_scale * static_cast<T>(label_smoothing);
   CrossEntropy result;
   for (Index i = 0; i < logits.rows(); ++i) {
     const Index target = targets[static_cast<std::size_t>(i)];
@@ -76,15 +87,25 @@ CrossEntropy cross_entropy(In<T> logits, std::span<const Index> targets,
       if (with_gradient) std::fill(d_row, d_row + vocab, T{0});
       continue;
     }
+    // (1 - s) (lse - x_t) + s (lse - mean x) = (lse - x_t) + s (x_t - mean x); the logits are
+    // looked at before the gradient may take their place.
+    if (label_smoothing > 0)
+      result.loss_sum += label_smoothing * lead(logits.row(i), vocab, target);
     result.loss_sum += loss_of(logits.row(i), vocab, target, grad_scale, d_row);
+    if (with_gradient && label_smoothing > 0) {
+      const T share = spread / static_cast<T>(vocab);
+      for (Index j = 0; j < vocab; ++j) d_row[j] -= share;
+      d_row[target] += spread;
+    }
     ++result.counted;
   }
   return result;
 }
 
-template CrossEntropy cross_entropy<float>(In<float>, std::span<const Index>, float, Matrix<float>);
+template CrossEntropy cross_entropy<float>(In<float>, std::span<const Index>, float, Matrix<float>,
+                                           double);
 template CrossEntropy cross_entropy<double>(In<double>, std::span<const Index>, double,
-                                            Matrix<double>);
+                                            Matrix<double>, double);
 
 }  // namespace attn
 #endif  // HWY_ONCE

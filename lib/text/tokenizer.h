@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -12,11 +13,21 @@
 
 namespace attn {
 
-/// A tokenizer as a checkpoint stores it: its kind, and its tables as named runs of bytes.
+/// Tokens that are not text: where a sequence begins and ends, what fills a shorter one up, and
+/// what hides a token that is to be guessed. One id may have two of these roles.
+struct SpecialTokens {
+  std::optional<Index> bos, eos, pad, mask;
+
+  bool operator==(const SpecialTokens&) const = default;
+};
+
+/// A tokenizer as a checkpoint stores it: its kind, its special tokens (attributes of /tokenizer),
+/// and its tables as named runs of bytes.
 struct TokenizerData {
   std::string kind;  // "characters", "ids"
   Index vocab_size = 0;
   std::map<std::string, std::vector<std::uint8_t>> datasets;
+  SpecialTokens specials = {};
 };
 
 /// Text to token ids and back.
@@ -31,6 +42,7 @@ class Tokenizer {
   virtual std::string decode(std::span<const Index> ids) const = 0;
   /// What stands for one token in a table or beside a map: printable.
   virtual std::string label(Index id) const = 0;
+  virtual SpecialTokens specials() const { return {}; }
   virtual TokenizerData data() const = 0;
 };
 

@@ -44,6 +44,9 @@ struct Chunk {
   Index batch = 0;
   TokenInput input;
   std::span<const Index> targets;
+  std::span<const std::uint8_t> judged;  // empty: all
+
+  bool judges(Index row) const { return judged.empty() || judged[static_cast<std::size_t>(row)]; }
 };
 
 class Chunks {
@@ -64,6 +67,9 @@ class Chunks {
     chunk.input.ids = std::span<const Index>(batch_.ids).subspan(from, tokens);
     chunk.input.rows = {chunk.batch, batch_.seq_len, nullptr};
     chunk.targets = std::span<const Index>(batch_.targets).subspan(from, tokens);
+    if (!batch_.judged.empty()) {
+      chunk.judged = std::span<const std::uint8_t>(batch_.judged).subspan(from, tokens);
+    }
     return chunk;
   }
 
@@ -158,7 +164,7 @@ Evaluation BatchGradient<T>::evaluate(const Batch& batch) {
     part.entropy = cross_entropy<T>(logits, chunk.targets, T{0}, Matrix<T>());
     for (Index row = 0; row < logits.rows(); ++row) {
       const Index target = chunk.targets[static_cast<std::size_t>(row)];
-      if (target == kIgnoreIndex || row % batch.seq_len < batch.accuracy_from) continue;
+      if (target == kIgnoreIndex || !chunk.judges(row)) continue;
       const T* begin = logits.row(row);
       part.judged += 1;
       part.right += std::max_element(begin, begin + logits.cols()) - begin == target ? 1 : 0;

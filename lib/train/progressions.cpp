@@ -37,6 +37,7 @@ Progressions::Progressions(std::uint64_t seed, Index length, Index modulus)
   const Index steps = modulus - 1;
   const Index all = modulus * steps;
   const Index stride = (all + kMostSequences - 1) / kMostSequences;
+  exhaustive_ = stride == 1;
   evaluation_ = rows((all + stride - 1) / stride);
   for (Index row = 0; row < evaluation_.batch; ++row) {
     const Index which = row * stride;
@@ -48,9 +49,13 @@ Batch Progressions::rows(Index count) const {
   Batch batch;
   batch.batch = count;
   batch.seq_len = length_;
-  batch.accuracy_from = 1;  // the second token, column 0's target, cannot be known
   batch.ids.resize(static_cast<std::size_t>(count * length_));
   batch.targets.resize(batch.ids.size());
+  batch.judged.assign(batch.ids.size(), 1);
+  for (Index row = 0; row < count; ++row) {
+    // The second token, column 0's target, cannot be known.
+    batch.judged[static_cast<std::size_t>(row * length_)] = 0;
+  }
   return batch;
 }
 
@@ -64,7 +69,7 @@ Batch Progressions::training_batch(Index step, Index batch) const {
   return drawn;
 }
 
-double Progressions::loss_floor() const {
+std::optional<double> Progressions::loss_floor() const {
   return std::log(static_cast<double>(modulus_ - 1)) / static_cast<double>(length_ - 1);
 }
 

@@ -19,7 +19,8 @@ class Progressions : public DataSource {
   Index seq_len() const override { return length_; }
   Batch training_batch(Index step, Index batch) const override;
   const Batch& evaluation_batch() const override { return evaluation_; }
-  double loss_floor() const override;
+  std::optional<double> loss_floor() const override;
+  bool floor_is_exact() const override { return exhaustive_; }
 
  private:
   Batch rows(Index count) const;
@@ -28,6 +29,7 @@ class Progressions : public DataSource {
   Index length_;
   Index modulus_;
   Batch evaluation_;
+  bool exhaustive_ = true;  // evaluation runs over every progression
 };
 
 }  // namespace attn

@@ -20,7 +20,7 @@ Task progressions_task(Index seq_len, std::uint64_t seed) {
   task.yardstick_about =
       fmt::format("ln {} / {}: the second token cannot be known, so no loss is lower", kModulus - 1,
                   seq_len - 1);
-  task.yardstick = data->loss_floor();
+  task.yardstick = data->loss_floor().value_or(0);
   task.evaluated_over = fmt::format("all {} progressions", data->evaluation_batch().batch);
   task.data = std::move(data);
   return task;

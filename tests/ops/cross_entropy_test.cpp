@@ -42,6 +42,31 @@ TEST(CrossEntropy, GradientEqualsDifferencesOfTheLoss) {
   expect_gradient(loss, logits.values, d_logits.values, "d_logits");
 }
 
+// PyTorch: F.cross_entropy(x, t, label_smoothing=s) is the loss against (1 - s) one_hot + s /
+// vocab.
+TEST(CrossEntropy, LabelSmoothingIsTheLossAgainstASmearedTarget) {
+  constexpr double kSmoothing = 0.1;
+  auto logits = random_tensor<double>({3, 21}, 1, 3.0);
+  const std::vector<Index> targets{20, kIgnoreIndex, 0};
+  double want = 0;
+  for (const Index row : {0, 2}) {
+    for (Index token = 0; token < 21; ++token) {
+      const std::vector<Index> one{token};
+      const double share =
+          kSmoothing / 21 + (token == targets[static_cast<std::size_t>(row)] ? 1 - kSmoothing : 0);
+      want += share * cross_entropy<double>(logits.matrix().row_block(row, 1), one, 0, {}).loss_sum;
+    }
+  }
+  Tensor<double> d_logits({3, 21});
+  const auto got =
+      cross_entropy<double>(logits.matrix(), targets, 0.5, d_logits.matrix(), kSmoothing);
+  EXPECT_NEAR(got.loss_sum, want, 1e-12);
+  const auto loss = [&] {
+    return cross_entropy<double>(logits.matrix(), targets, 0, {}, kSmoothing).loss_sum / 2;
+  };
+  expect_gradient(loss, logits.values, d_logits.values, "d_logits");
+}
+
 TEST(CrossEntropy, FloatIsNearDouble) {
   for (const Index vocab : {1, 10, 65, 1000}) {
     const auto logits = random_tensor<float>({5, vocab}, 1, 10.0);
