@@ -36,7 +36,12 @@ std::string other_kind(const Reference& file) {
 
 Batch batch_of(const Reference& file, std::vector<Index> ids, std::vector<Index> targets) {
   const Shape shape = file.reader().info("/input/ids").shape;
-  return {shape[0], shape[1], std::move(ids), std::move(targets), 0};
+  Batch batch;
+  batch.batch = shape[0];
+  batch.seq_len = shape[1];
+  batch.ids = std::move(ids);
+  batch.targets = std::move(targets);
+  return batch;
 }
 
 // The batch of each update, as a data source, so that the Trainer itself is what is tested.
