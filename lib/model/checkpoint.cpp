@@ -35,6 +35,7 @@ void write_config(Hdf5Writer& writer, const ModelConfig& c) {
   writer.attribute("/", "activation", enum_name(c.activation));
   writer.attribute("/", "tie_embeddings", flag(c.tie_embeddings));
   writer.attribute("/", "bias", flag(c.bias));
+  writer.attribute("/", "norm_bias", flag(c.norm_bias));
   writer.attribute("/", "head_bias", flag(c.head_bias));
   writer.attribute("/", "seq_len", c.seq_len);
 }

@@ -55,6 +55,12 @@ const Names<RopePairs>& names(RopePairs) {
   return table;
 }
 
+const Names<InitScheme>& names(InitScheme) {
+  static const Names<InitScheme> table = {{InitScheme::kPyTorch, "pytorch"},
+                                          {InitScheme::kGpt2, "gpt2"}};
+  return table;
+}
+
 void at_least_1(const char* option, Index value) {
   if (value < 1) throw UsageError(fmt::format("{} must be at least 1: got {}", option, value));
 }
@@ -102,6 +108,7 @@ ATTN_NAMED_ENUM(NormPlacement);
 ATTN_NAMED_ENUM(NormType);
 ATTN_NAMED_ENUM(MlpActivation);
 ATTN_NAMED_ENUM(RopePairs);
+ATTN_NAMED_ENUM(InitScheme);
 #undef ATTN_NAMED_ENUM
 
 ModelConfig ModelConfig::completed() const {
@@ -182,12 +189,15 @@ BlockConfig ModelConfig::block(bool causal, bool cross) const {
   made.attention.alibi = position == Position::kAlibi;
   made.attention.rope_base = position == Position::kRope ? rope_base : 0;
   made.attention.rope_pairs = rope_style;
+  const Index blocks = arch == Arch::kEncoderDecoder && !cross ? encoder_depth : depth;
+  made.attention.residual_additions = (cross ? 3 : 2) * blocks;
   made.cross = cross;
   made.mlp_hidden = mlp_hidden;
   made.activation = activation;
   made.norm = norm;
   made.norm_type = norm_type;
   made.norm_eps = norm_eps;
+  made.norm_bias = norm_bias;
   return made;
 }
 

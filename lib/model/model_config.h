@@ -39,6 +39,7 @@ struct ModelConfig {
   MlpActivation activation = MlpActivation::kGelu;
   bool tie_embeddings = false;  // the head multiplies by the token table; no head.*
   bool bias = true;             // projections of attention and MLP
+  bool norm_bias = true;        // of layer norms; RMS norms have none
   bool head_bias = true;        // of an untied head
   Index seq_len = 0;            // tokens it was trained on at a time; 0: not known
 
@@ -53,6 +54,7 @@ struct ModelConfig {
   /// Longest sequence the positions allow; nothing where there is no bound.
   std::optional<Index> longest_sequence() const;
 
+  /// What the blocks are made by, of the stack that is causal or not and crosses or not.
   BlockConfig block(bool causal, bool cross) const;
 
   bool operator==(const ModelConfig&) const = default;
@@ -60,7 +62,7 @@ struct ModelConfig {
 
 /// The names of enumerators as files and options spell them ("half_split", "encoder_decoder"), and
 /// back; there '-' and '_' are the same. Specialised for Arch, Position, NormPlacement, NormType,
-/// MlpActivation and RopePairs.
+/// MlpActivation, RopePairs and InitScheme.
 template <class Enum>
 std::vector<std::string> enum_names();
 template <class Enum>

@@ -42,7 +42,7 @@ struct BlockCounts {
 };
 
 Count norm_numbers(const ModelConfig& c) {
-  return Count(c.dim) * Count(c.norm_type == NormType::kLayerNorm ? 2 : 1);
+  return Count(c.dim) * Count(c.norm_type == NormType::kLayerNorm && c.norm_bias ? 2 : 1);
 }
 
 BlockCounts one_block(const ModelConfig& c, bool cross) {

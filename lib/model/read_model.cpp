@@ -132,6 +132,7 @@ ModelConfig read_model_config(const Hdf5Reader& reader) {
   c.activation = a.choice<MlpActivation>("activation");
   c.tie_embeddings = a.flag("tie_embeddings", false);
   c.bias = a.flag("bias", true);
+  c.norm_bias = a.flag("norm_bias", true);
   c.head_bias = a.flag("head_bias", true);
   c.seq_len = a.count("seq_len", 0);
   try {

@@ -21,7 +21,8 @@ Stack<T>::Stack(ParamStore<T>& store, const ModelConfig& config, const Shape& sh
     blocks_.emplace_back(store, shape.prefix + "blocks." + std::to_string(i), block, rotary);
   }
   if (*config.final_norm) {
-    norm_.emplace(store, shape.prefix + "norm", config.dim, config.norm_type, config.norm_eps);
+    norm_.emplace(store, shape.prefix + "norm", config.dim, config.norm_type, config.norm_eps,
+                  config.norm_bias);
   }
 }
 

@@ -21,6 +21,7 @@ struct AttentionConfig {
   bool alibi = false;    // self-attention only
   double rope_base = 0;  // 0: no rotation; self-attention only
   RopePairs rope_pairs = RopePairs::kHalves;
+  Index residual_additions = 0;  // see InitRule: of out_proj
 };
 
 /// The other sequence of a cross-attention: one context per sequence of x.

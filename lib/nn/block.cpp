@@ -50,19 +50,21 @@ template <class T>
 Block<T>::Block(ParamStore<T>& store, const std::string& name, const BlockConfig& config,
                 std::shared_ptr<const Rotary<T>> rotary)
     : placement_(config.norm),
-      norm1_(store, name + ".norm1", config.attention.dim, config.norm_type, config.norm_eps),
+      norm1_(store, name + ".norm1", config.attention.dim, config.norm_type, config.norm_eps,
+             config.norm_bias),
       attn_(store, name + ".attn", config.attention, rotary),
       norm_cross_(config.cross ? std::optional<Norm<T>>(std::in_place, store, name + ".norm_cross",
                                                         config.attention.dim, config.norm_type,
-                                                        config.norm_eps)
+                                                        config.norm_eps, config.norm_bias)
                                : std::nullopt),
       cross_attn_(config.cross
                       ? std::optional<Attention<T>>(std::in_place, store, name + ".cross_attn",
                                                     crossing(config.attention))
                       : std::nullopt),
-      norm2_(store, name + ".norm2", config.attention.dim, config.norm_type, config.norm_eps),
+      norm2_(store, name + ".norm2", config.attention.dim, config.norm_type, config.norm_eps,
+             config.norm_bias),
       mlp_(store, name + ".mlp", config.attention.dim, config.mlp_hidden, config.activation,
-           config.attention.bias) {}
+           config.attention.bias, config.attention.residual_additions) {}
 
 template <class T>
 Matrix<T> Block<T>::forward(const Pass<T>& pass, In<T> x, const Sequences& rows,

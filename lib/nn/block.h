@@ -21,6 +21,7 @@ struct BlockConfig {
   NormPlacement norm = NormPlacement::kPre;
   NormType norm_type = NormType::kLayerNorm;
   double norm_eps = 1e-5;
+  bool norm_bias = true;  // of layer norms
 };
 
 /// What backward needs of one block.

@@ -6,7 +6,7 @@ namespace attn {
 
 template <class T>
 Embedding<T>::Embedding(ParamStore<T>& store, const std::string& name, Index rows, Index dim)
-    : weight_(store.add(name + ".weight", {rows, dim}, Init::kNormal)) {}
+    : weight_(store.add(name + ".weight", {rows, dim}, {Init::kNormal})) {}
 
 template <class T>
 Matrix<T> Embedding<T>::forward(const Pass<T>& pass, std::span<const Index> ids) const {

@@ -19,9 +19,10 @@ constexpr Index kLeastBlockOutputs = 64;
 }  // namespace
 
 template <class T>
-Linear<T>::Linear(ParamStore<T>& store, const std::string& name, Index in, Index out, bool bias)
-    : weight_(store.add(name + ".weight", {out, in}, Init::kUniform, in)) {
-  if (bias) bias_ = store.add(name + ".bias", {out}, Init::kUniform, in);
+Linear<T>::Linear(ParamStore<T>& store, const std::string& name, Index in, Index out, bool bias,
+                  Index residual_additions)
+    : weight_(store.add(name + ".weight", {out, in}, {Init::kUniform, in, residual_additions})) {
+  if (bias) bias_ = store.add(name + ".bias", {out}, {Init::kUniform, in});
 }
 
 template <class T>

@@ -13,8 +13,9 @@ namespace attn {
 template <class T>
 class Linear {
  public:
-  /// Registers name.weight and, with a bias, name.bias.
-  Linear(ParamStore<T>& store, const std::string& name, Index in, Index out, bool bias);
+  /// Registers name.weight and, with a bias, name.bias. residual_additions: see InitRule.
+  Linear(ParamStore<T>& store, const std::string& name, Index in, Index out, bool bias,
+         Index residual_additions = 0);
   /// The map by a matrix that another layer owns: a tied head.
   explicit Linear(Param weight) : weight_(weight) {}
 

@@ -23,7 +23,7 @@ Activation elementwise(MlpActivation activation) {
 
 template <class T>
 Mlp<T>::Mlp(ParamStore<T>& store, const std::string& name, Index dim, Index hidden,
-            MlpActivation activation, bool bias)
+            MlpActivation activation, bool bias, Index residual_additions)
     : activation_(activation),
       first_(store, name + (activation == MlpActivation::kSwiglu ? ".gate_proj" : ".fc1"), dim,
              hidden, bias),
@@ -31,7 +31,7 @@ Mlp<T>::Mlp(ParamStore<T>& store, const std::string& name, Index dim, Index hidd
               ? std::optional<Linear<T>>(std::in_place, store, name + ".up_proj", dim, hidden, bias)
               : std::nullopt),
       last_(store, name + (activation == MlpActivation::kSwiglu ? ".down_proj" : ".fc2"), hidden,
-            dim, bias) {}
+            dim, bias, residual_additions) {}
 
 template <class T>
 Matrix<T> Mlp<T>::forward(const Pass<T>& pass, In<T> x, MlpTape<T>* tape) const {

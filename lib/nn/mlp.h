@@ -24,8 +24,9 @@ template <class T>
 class Mlp {
  public:
   /// Registers name.fc1 and name.fc2, or name.gate_proj, name.up_proj and name.down_proj.
+  /// residual_additions: see InitRule; of the last one.
   Mlp(ParamStore<T>& store, const std::string& name, Index dim, Index hidden,
-      MlpActivation activation, bool bias);
+      MlpActivation activation, bool bias, Index residual_additions = 0);
 
   /// x (rows, dim) -> (rows, dim); tape may be null.
   Matrix<T> forward(const Pass<T>& pass, In<T> x, MlpTape<T>* tape) const;

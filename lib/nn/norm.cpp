@@ -5,11 +5,13 @@
 namespace attn {
 
 template <class T>
-Norm<T>::Norm(ParamStore<T>& store, const std::string& name, Index dim, NormType type, double eps)
+Norm<T>::Norm(ParamStore<T>& store, const std::string& name, Index dim, NormType type, double eps,
+              bool bias)
     : type_(type),
       eps_(static_cast<T>(eps)),
-      weight_(store.add(name + ".weight", {dim}, Init::kOnes)) {
-  if (type == NormType::kLayerNorm) bias_ = store.add(name + ".bias", {dim}, Init::kZeros);
+      weight_(store.add(name + ".weight", {dim}, {Init::kOnes})) {
+  if (bias && type == NormType::kLayerNorm)
+    bias_ = store.add(name + ".bias", {dim}, {Init::kZeros});
 }
 
 template <class T>
@@ -20,7 +22,7 @@ Matrix<T> Norm<T>::forward(const Pass<T>& pass, In<T> x, NormTape<T>* tape) cons
   T* rstd = pass.arena().template allocate<T>(x.rows());
   const T* weight = pass.values + weight_.offset;
   if (type_ == NormType::kLayerNorm) {
-    layer_norm<T>(x, weight, pass.values + bias_.offset, eps_, y, mean, rstd);
+    layer_norm<T>(x, weight, bias_ ? pass.values + bias_->offset : nullptr, eps_, y, mean, rstd);
   } else {
     rms_norm<T>(x, weight, eps_, y, rstd);
   }
@@ -35,7 +37,7 @@ void Norm<T>::backward(const BackwardPass<T>& pass, const NormTape<T>& tape, In<
   T* d_weight = pass.gradients + weight_.offset;
   if (type_ == NormType::kLayerNorm) {
     layer_norm_backward<T>(tape.x, weight, tape.mean, tape.rstd, d_y, d_x, d_weight,
-                           pass.gradients + bias_.offset);
+                           bias_ ? pass.gradients + bias_->offset : nullptr);
   } else {
     rms_norm_backward<T>(tape.x, weight, tape.rstd, d_y, d_x, d_weight);
   }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "nn/param_store.h"
@@ -17,12 +18,14 @@ struct NormTape {
   T* rstd = nullptr;  // (rows)
 };
 
-/// Layer norm with weight and bias, or RMS norm with weight; see ops/norm.h. Weights start at 1,
-/// biases at 0.
+/// Layer norm with weight and bias (or without), or RMS norm with weight; see ops/norm.h. Weights
+/// start at 1, biases at 0.
 template <class T>
 class Norm {
  public:
-  Norm(ParamStore<T>& store, const std::string& name, Index dim, NormType type, double eps);
+  /// Registers name.weight and, in a layer norm with a bias, name.bias.
+  Norm(ParamStore<T>& store, const std::string& name, Index dim, NormType type, double eps,
+       bool bias = true);
 
   /// x (rows, dim) -> (rows, dim); tape may be null.
   Matrix<T> forward(const Pass<T>& pass, In<T> x, NormTape<T>* tape) const;
@@ -35,7 +38,7 @@ class Norm {
   NormType type_;
   T eps_;
   Param weight_;
-  Param bias_;  // layer norm only
+  std::optional<Param> bias_;
 };
 
 }  // namespace attn

@@ -1,14 +1,49 @@
 #include "nn/param_store.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "core/error.h"
 #include "core/rng.h"
 
 namespace attn {
+namespace {
+
+// The number `size`, uniform within it, or normal with that deviation.
+struct Draw {
+  enum Kind { kConstant, kUniform, kNormal } kind;
+  double size;
+};
+
+Draw pytorch_draw(const InitRule& rule) {
+  switch (rule.init) {
+    case Init::kZeros:
+      break;
+    case Init::kOnes:
+      return {Draw::kConstant, 1};
+    case Init::kUniform:
+      return {Draw::kUniform,
+              rule.fan_in > 0 ? 1 / std::sqrt(static_cast<double>(rule.fan_in)) : 0};
+    case Init::kNormal:
+      return {Draw::kNormal, 1};
+  }
+  return {Draw::kConstant, 0};
+}
+
+Draw gpt2_draw(const ParamInfo& info) {
+  constexpr double kDeviation = 0.02;
+  const InitRule& rule = info.rule;
+  const bool bias = rule.init == Init::kUniform && info.shape.size() == 1;
+  if (bias) return {Draw::kConstant, 0};
+  if (rule.init != Init::kUniform && rule.init != Init::kNormal) return pytorch_draw(rule);
+  const auto additions = static_cast<double>(std::max<Index>(1, rule.residual_additions));
+  return {Draw::kNormal, kDeviation / std::sqrt(additions)};
+}
+
+}  // namespace
 
 template <class T>
-Param ParamStore<T>::add(std::string name, Shape shape, Init init, Index fan_in) {
+Param ParamStore<T>::add(std::string name, Shape shape, const InitRule& rule) {
   require_shape(find(name) == nullptr, "param store: two parameters are called " + name);
   require_shape(shape.size() == 1 || shape.size() == 2, "param store: rank of " + name);
   require_shape(values_.empty(), "param store: already allocated");
@@ -17,7 +52,7 @@ Param ParamStore<T>::add(std::string name, Shape shape, Init init, Index fan_in)
   place.rows = shape.size() == 2 ? shape[0] : 1;
   place.cols = shape.back();
   size_ += place.size();
-  list_.push_back({std::move(name), std::move(shape), place, init, fan_in});
+  list_.push_back({std::move(name), std::move(shape), place, rule});
   return place;
 }
 
@@ -35,27 +70,17 @@ const ParamInfo* ParamStore<T>::find(std::string_view name) const {
 }
 
 template <class T>
-void ParamStore<T>::initialise(std::uint64_t seed) {
+void ParamStore<T>::initialise(std::uint64_t seed, InitScheme scheme) {
   for (std::size_t i = 0; i < list_.size(); ++i) {
     const ParamInfo& info = list_[i];
+    const Draw draw = scheme == InitScheme::kGpt2 ? gpt2_draw(info) : pytorch_draw(info.rule);
     Rng rng(seed, RandomPurpose::kInitialisation, static_cast<std::uint32_t>(i));
-    const double bound = info.fan_in > 0 ? 1.0 / std::sqrt(static_cast<double>(info.fan_in)) : 0.0;
     T* value = values_.data() + info.place.offset;
     for (Index j = 0; j < info.place.size(); ++j) {
-      switch (info.init) {
-        case Init::kZeros:
-          value[j] = T{0};
-          break;
-        case Init::kOnes:
-          value[j] = T{1};
-          break;
-        case Init::kUniform:
-          value[j] = static_cast<T>(rng.uniform(-bound, bound));
-          break;
-        case Init::kNormal:
-          value[j] = static_cast<T>(rng.normal());
-          break;
-      }
+      double drawn = draw.size;
+      if (draw.kind == Draw::kUniform) drawn = rng.uniform(-draw.size, draw.size);
+      if (draw.kind == Draw::kNormal) drawn = draw.size * rng.normal();
+      value[j] = static_cast<T>(drawn);
     }
   }
 }

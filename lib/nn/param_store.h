@@ -9,9 +9,15 @@
 
 namespace attn {
 
-/// How a parameter begins. kUniform: U(-1/sqrt(fan_in), 1/sqrt(fan_in)), PyTorch's default for the
-/// weight and the bias of a Linear; kNormal: N(0, 1), PyTorch's default for an Embedding.
+/// How a parameter begins, in PyTorch's scheme. kUniform: U(-1/sqrt(fan_in), 1/sqrt(fan_in)), its
+/// default for the weight and the bias of a Linear; kNormal: N(0, 1), its default for an Embedding.
 enum class Init { kZeros, kOnes, kUniform, kNormal };
+
+/// From what all parameters are drawn. kPyTorch: what each one's Init says. kGpt2: N(0, 0.02) for
+/// embeddings and the weights of a Linear, 0 for its biases; a projection onto the residual stream
+/// N(0, 0.02 / sqrt(additions)), so that the stream's variance does not grow with depth (Radford et
+/// al. 2019, section 2.3; nanoGPT). Norms begin at 1 and 0 in both.
+enum class InitScheme { kPyTorch, kGpt2 };
 
 /// Where one parameter lies in every flat buffer of a ParamStore's layout (values, gradients,
 /// the optimiser's moments). A vector is one row.
@@ -28,13 +34,19 @@ struct Param {
   }
 };
 
+/// What a parameter's first numbers depend on.
+struct InitRule {
+  Init init = Init::kZeros;
+  Index fan_in = 0;              // inputs of the layer, for kUniform
+  Index residual_additions = 0;  // that its stack makes, where it is the matrix of one; else 0
+};
+
 /// One entry of the layout: what the file, the optimiser and the reports know of a parameter.
 struct ParamInfo {
   std::string name;  // dots, as in the file: blocks.0.attn.q_proj.weight
   Shape shape;       // (out, in), (rows, dim) or (n)
   Param place;
-  Init init = Init::kZeros;
-  Index fan_in = 0;  // inputs of the layer, for kUniform
+  InitRule rule;
 };
 
 /// Owner of a model's parameters: all values in one flat buffer, in the order of registration.
@@ -49,7 +61,7 @@ class ParamStore {
 
   /// Registers a parameter of rank 1 or 2. Throws ShapeError for a name that exists, and once
   /// allocate() was called.
-  Param add(std::string name, Shape shape, Init init, Index fan_in = 0);
+  Param add(std::string name, Shape shape, const InitRule& rule);
 
   /// In order of registration, which is the order in the flat buffers.
   const std::vector<ParamInfo>& list() const { return list_; }
@@ -67,7 +79,7 @@ class ParamStore {
 
   /// Draws every parameter anew: the i-th of list() from the stream (seed, initialisation, i), so
   /// that one parameter's numbers do not depend on the others.
-  void initialise(std::uint64_t seed);
+  void initialise(std::uint64_t seed, InitScheme scheme = InitScheme::kPyTorch);
 
  private:
   std::vector<ParamInfo> list_;

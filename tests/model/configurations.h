@@ -67,6 +67,7 @@ inline std::vector<Configuration> configurations() {
           // ReLU's kink is kept away by its bias.
           c.bias = row % 7 % 2 == 0 || c.activation == MlpActivation::kRelu;
           c.head_bias = row % 11 % 2 == 0;
+          c.norm_bias = row % 13 % 2 == 0;
           c = c.completed();
           all.push_back({describe(c), c});
           ++row;
@@ -87,10 +88,10 @@ void scramble(ParamStore<T>& params, std::uint64_t seed) {
     for (Index i = 0; i < info.place.size(); ++i) {
       const double noise = rng.normal();
       double drawn = 0.2 * noise;  // biases
-      if (info.init == Init::kOnes) drawn = 1 + 0.2 * noise;
-      if (info.init == Init::kNormal) drawn = 0.8 * noise;
-      if (info.shape.size() == 2 && info.init == Init::kUniform) {
-        drawn = noise / std::sqrt(static_cast<double>(info.fan_in));
+      if (info.rule.init == Init::kOnes) drawn = 1 + 0.2 * noise;
+      if (info.rule.init == Init::kNormal) drawn = 0.8 * noise;
+      if (info.shape.size() == 2 && info.rule.init == Init::kUniform) {
+        drawn = noise / std::sqrt(static_cast<double>(info.rule.fan_in));
       }
       value[i] = static_cast<T>(drawn);
     }

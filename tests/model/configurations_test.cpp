@@ -21,6 +21,7 @@ Choices choices_of(const ModelConfig& c) {
           {"activation", enum_name(c.activation)},
           {"tied", yes_or_no(c.tie_embeddings)},
           {"bias", yes_or_no(c.bias)},
+          {"norm bias", yes_or_no(c.norm_bias)},
           {"head bias", yes_or_no(c.head_bias)},
           {"head dim", std::to_string(c.head_dim)}};
 }

@@ -76,6 +76,8 @@ TEST(ModelConfig, NamesOfSwitchesGoBothWays) {
   EXPECT_EQ(parse_enum<RopePairs>("half-split"), RopePairs::kHalves);
   EXPECT_EQ(parse_enum<MlpActivation>("gelu_tanh"), MlpActivation::kGeluTanh);
   EXPECT_EQ(parse_enum<Position>("Rope"), std::nullopt);
+  EXPECT_EQ(parse_enum<InitScheme>("gpt2"), InitScheme::kGpt2);
+  EXPECT_EQ(enum_name(InitScheme::kPyTorch), "pytorch");
   EXPECT_EQ(enum_names<NormType>(), (std::vector<std::string>{"layernorm", "rmsnorm"}));
 }
 
@@ -86,6 +88,30 @@ TEST(ModelSize, CountsTheTutorialsModelAndABlockAtWidth512) {
   config.heads = 8;
   config.mlp_hidden = 2048;
   EXPECT_EQ(count_parameters(config).block, 3152384);
+}
+
+// What their authors' own code counts: nanoGPT's recipe for a CPU (no bias anywhere) and GPT-2
+// small, both with a tied head.
+TEST(ModelSize, CountsTheModelsPeopleKnow) {
+  ModelConfig recipe;
+  recipe.vocab_size = 65;
+  recipe.dim = 128;
+  recipe.depth = 4;
+  recipe.position = Position::kLearned;
+  recipe.max_positions = 64;
+  recipe.tie_embeddings = true;
+  recipe.bias = recipe.norm_bias = false;
+  EXPECT_EQ(count_parameters(recipe).total, 804096);
+  EXPECT_EQ(Transformer<float>(recipe).params().size(), 804096);
+
+  ModelConfig gpt2;
+  gpt2.vocab_size = 50257;
+  gpt2.dim = 768;
+  gpt2.heads = gpt2.depth = 12;
+  gpt2.position = Position::kLearned;
+  gpt2.max_positions = 1024;
+  gpt2.tie_embeddings = true;
+  EXPECT_EQ(count_parameters(gpt2).total, 124439808);
 }
 
 TEST(ModelSize, EveryConfigurationsCountIsItsModels) {

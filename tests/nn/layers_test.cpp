@@ -109,6 +109,27 @@ TEST(Norm, LayerNormHasWeightAndBiasRmsNormWeightAlone) {
   EXPECT_DOUBLE_EQ(z(0, 1), 1.4);
 }
 
+TEST(Norm, LayerNormDoesWithoutABias) {
+  ParamStore<double> params;
+  const Norm<double> norm(params, "a", 2, NormType::kLayerNorm, 0.0, false);
+  params.allocate();
+  ASSERT_EQ(params.list().size(), 1U);
+  set(params, "a.weight", {3, 3});
+  Workspace work;
+  const Pass<double> pass{params.values(), work};
+  std::vector<double> x = {1, 7};
+  NormTape<double> tape;
+  const Matrix<double> y = norm.forward(pass, Matrix<double>(x.data(), 1, 2), &tape);
+  EXPECT_DOUBLE_EQ(y(0, 0), -3);
+  EXPECT_DOUBLE_EQ(y(0, 1), 3);
+  std::vector<double> gradients(2, 0.0);
+  std::vector<double> d_y = {5, 7};
+  std::vector<double> d_x(2, 0.0);
+  norm.backward({params.values(), gradients.data(), work.arena()}, tape,
+                Matrix<double>(d_y.data(), 1, 2), Matrix<double>(d_x.data(), 1, 2));
+  EXPECT_EQ(gradients, (std::vector<double>{-5, 7})) << "d_y times the normalised x";
+}
+
 TEST(Mlp, ReluPassesWhatIsPositive) {
   ParamStore<double> params;
   const Mlp<double> mlp(params, "mlp", 1, 2, MlpActivation::kRelu, true);

@@ -14,8 +14,8 @@ namespace {
 
 TEST(ParamStore, LaysParametersOneAfterAnother) {
   ParamStore<float> params;
-  const Param a = params.add("a", {2, 3}, Init::kZeros);
-  const Param b = params.add("b", {4}, Init::kOnes);
+  const Param a = params.add("a", {2, 3}, {Init::kZeros});
+  const Param b = params.add("b", {4}, {Init::kOnes});
   EXPECT_EQ(params.size(), 10);
   EXPECT_EQ(params.values(), nullptr) << "no memory before allocate()";
   params.allocate();
@@ -24,13 +24,13 @@ TEST(ParamStore, LaysParametersOneAfterAnother) {
   EXPECT_EQ(b.in(params.values()).cols(), 4);
   EXPECT_EQ(params.find("b")->shape, (Shape{4}));
   EXPECT_EQ(params.find("c"), nullptr);
-  EXPECT_THROW(params.add("late", {1}, Init::kZeros), ShapeError);
+  EXPECT_THROW(params.add("late", {1}, {Init::kZeros}), ShapeError);
 }
 
 TEST(ParamStore, RefusesANameTwice) {
   ParamStore<float> params;
-  params.add("a", {1}, Init::kZeros);
-  EXPECT_THROW(params.add("a", {1}, Init::kZeros), ShapeError);
+  params.add("a", {1}, {Init::kZeros});
+  EXPECT_THROW(params.add("a", {1}, {Init::kZeros}), ShapeError);
 }
 
 struct Moments {
@@ -79,12 +79,39 @@ TEST(ParamStore, InitialisesAsPyTorch) {
   EXPECT_EQ(moments(params, "norm.bias").most, 0);
 }
 
+// A sample's deviation over n normal numbers is off by 1/sqrt(2 n) of itself, its mean by
+// deviation/sqrt(n): five times as much is never chance.
+void expect_normal(const ParamStore<float>& params, const std::string& name, double deviation) {
+  const Moments found = moments(params, name);
+  const auto count = static_cast<double>(params.find(name)->place.size());
+  EXPECT_NEAR(found.deviation, deviation, 5 * deviation / std::sqrt(2 * count)) << name;
+  EXPECT_NEAR(found.mean, 0, 5 * deviation / std::sqrt(count)) << name;
+}
+
+TEST(ParamStore, InitialisesAsGpt2) {
+  ParamStore<float> params;
+  const Linear<float> linear(params, "linear", 64, 256, true);
+  const Linear<float> residual(params, "residual", 256, 64, true, 16);
+  const Embedding<float> embedding(params, "tokens", 256, 64);
+  const Norm<float> norm(params, "norm", 64, NormType::kLayerNorm, 1e-5);
+  params.allocate();
+  params.initialise(7, InitScheme::kGpt2);
+  expect_normal(params, "linear.weight", 0.02);
+  expect_normal(params, "residual.weight", 0.005);
+  expect_normal(params, "tokens.weight", 0.02);
+  EXPECT_GT(moments(params, "linear.weight").most, 0.06) << "normal, not uniform";
+  EXPECT_EQ(moments(params, "linear.bias").most, 0);
+  EXPECT_EQ(moments(params, "residual.bias").most, 0);
+  EXPECT_EQ(moments(params, "norm.weight").mean, 1);
+  EXPECT_EQ(moments(params, "norm.bias").most, 0);
+}
+
 TEST(ParamStore, EachParameterHasItsOwnStream) {
   ParamStore<float> one, two;
-  one.add("a", {8}, Init::kNormal);
-  one.add("b", {8}, Init::kNormal);
-  two.add("a", {100}, Init::kNormal);
-  two.add("b", {8}, Init::kNormal);
+  one.add("a", {8}, {Init::kNormal});
+  one.add("b", {8}, {Init::kNormal});
+  two.add("a", {100}, {Init::kNormal});
+  two.add("b", {8}, {Init::kNormal});
   one.allocate();
   two.allocate();
   one.initialise(3);
