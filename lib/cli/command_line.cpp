@@ -77,6 +77,9 @@ void CommandLine::parse(std::vector<std::string> words) {
   // Operands last: they fill what the options left open.
   std::stable_partition(typed.begin(), typed.end(),
                         [](const Typed& one) { return !one.name.empty(); });
+  std::stable_partition(typed.begin(), typed.end(), [this](const Typed& one) {
+    return !one.name.empty() && table_.find(one.name)->before_others_;
+  });
   for (const Typed& one : typed) {
     if (one.name.empty()) {
       set_operand(one.value);

@@ -66,6 +66,10 @@ Option& Option::may_be_output() {
   may_be_output_ = true;
   return *this;
 }
+Option& Option::before_others() {
+  before_others_ = true;
+  return *this;
+}
 Option& Option::default_is(std::string words) {
   default_ = std::move(words);
   return *this;
@@ -193,6 +197,12 @@ Option& OptionTable::texts(std::string name, std::vector<std::string>& field, st
 
 Option& OptionTable::input(std::string name, std::string& field, std::string help) {
   Option& option = text(std::move(name), field, std::move(help)).argument("FILE");
+  option.role_ = FileRole::kInput;
+  return option;
+}
+
+Option& OptionTable::inputs(std::string name, std::vector<std::string>& field, std::string help) {
+  Option& option = texts(std::move(name), field, std::move(help)).argument("FILE");
   option.role_ = FileRole::kInput;
   return option;
 }

@@ -34,6 +34,8 @@ class Option {
   Option& operand();
   /// An input that may be the output file as well (--resume X -o X).
   Option& may_be_output();
+  /// Set before all others, wherever it stands: what it presets, they override (--preset).
+  Option& before_others();
   /// The default as the help says it, where the field's own value does not say it.
   Option& default_is(std::string words);
   /// The word for the value in the help: N, FILE, LIST.
@@ -82,6 +84,7 @@ class Option {
   bool changes_data_ = true;
   bool operand_ = false;
   bool may_be_output_ = false;
+  bool before_others_ = false;
   std::function<void(std::string_view)> set_;
   std::vector<std::string> given_;
 };
@@ -116,6 +119,8 @@ class OptionTable {
   Option& texts(std::string name, std::vector<std::string>& field, std::string help);
   /// A file to read; `-` is stdin.
   Option& input(std::string name, std::string& field, std::string help);
+  /// Files to read, one each time the option is given.
+  Option& inputs(std::string name, std::vector<std::string>& field, std::string help);
   /// A file to write; `-` is stdout. Not part of the history.
   Option& output(std::string name, std::string& field, std::string help);
   /// Present or not.

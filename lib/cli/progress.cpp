@@ -18,22 +18,25 @@ Progress::Style style_for(const Session& session) {
 
 std::string time_text(double seconds) {
   const auto whole = static_cast<Index>(seconds);
-  if (whole < 60) return fmt::format("{} s", whole);
   if (whole < 3600) return fmt::format("{}:{:02}", whole / 60, whole % 60);
   return fmt::format("{}:{:02}:{:02}", whole / 3600, whole / 60 % 60, whole % 60);
 }
 
 }  // namespace
 
-Progress::Progress(const Session& session, Index total, std::string what)
-    : Progress(stderr, style_for(session), session.log_terminal().width, total, std::move(what)) {}
+Progress::Progress(const Session& session, Index total, std::string what, Index before)
+    : Progress(stderr, style_for(session), session.log_terminal().width, total, std::move(what),
+               before) {}
 
-Progress::Progress(std::FILE* stream, Style style, int width, Index total, std::string what)
+Progress::Progress(std::FILE* stream, Style style, int width, Index total, std::string what,
+                   Index before)
     : stream_(stream),
       style_(style),
       width_(width),
       total_(std::max<Index>(1, total)),
-      what_(std::move(what)) {}
+      before_(before),
+      what_(std::move(what)),
+      tenths_drawn_(before * 10 / total_) {}
 
 Progress::~Progress() {
   if (line_open_) std::fputc('\n', stream_);
@@ -48,20 +51,25 @@ bool Progress::wants(Index done) const {
   return done >= total_ || Clock::now() - last_drawn_ >= kBetweenDraws;
 }
 
+// What the steps of this run took, for those that are left.
+std::string Progress::eta_text(Index done) const {
+  if (done <= before_ || done >= total_) return "";
+  const std::chrono::duration<double> elapsed = Clock::now() - start_;
+  const double each = elapsed.count() / static_cast<double>(done - before_);
+  return fmt::format("  eta {}", time_text(each * static_cast<double>(total_ - done)));
+}
+
 void Progress::update(Index done, std::string_view details) {
   if (!wants(done)) return;
-  const double part = static_cast<double>(done) / static_cast<double>(total_);
-  const std::chrono::duration<double> elapsed = Clock::now() - start_;
-  std::string line = fmt::format("{} {}/{} {:3.0f} %", what_, done, total_, 100 * part);
+  std::string line = fmt::format("{} {}/{}", what_, done, total_);
   if (!details.empty()) line.append("  ").append(details);
+  line += eta_text(done);
   if (style_ == Style::kLines) {
-    tenths_drawn_ = static_cast<Index>(part * 10);
+    tenths_drawn_ =
+        static_cast<Index>(static_cast<double>(done) / static_cast<double>(total_) * 10);
     line += '\n';
     std::fwrite(line.data(), 1, line.size(), stream_);
     return;
-  }
-  if (done > 0 && done < total_) {
-    line += fmt::format("  {} left", time_text(elapsed.count() * (1 - part) / part));
   }
   // One column is left free: a full line would make the terminal begin a new one.
   const auto room = static_cast<std::size_t>(std::max(1, width_ - 1));
@@ -71,6 +79,20 @@ void Progress::update(Index done, std::string_view details) {
   std::fflush(stream_);
   last_drawn_ = Clock::now();
   line_open_ = true;
+}
+
+void Progress::say(std::string_view words) {
+  if (style_ == Style::kNone) return;
+  std::string line;
+  if (line_open_) {
+    // What is rewritten is blanked first: it may be the longer one.
+    line = fmt::format("\r{:{}}\r", "", std::max(1, width_ - 1));
+    line_open_ = false;
+    last_drawn_ = {};
+  }
+  line += words;
+  line += '\n';
+  std::fwrite(line.data(), 1, line.size(), stream_);
 }
 
 }  // namespace attn::cli

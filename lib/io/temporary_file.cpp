@@ -31,10 +31,20 @@ std::array<struct sigaction, kSignals.size()> previous;
 std::mutex guard;
 int registered = 0;
 
+// Does the program go on after a handler?
+bool goes_on(const struct sigaction& action) {
+  return action.sa_handler != SIG_DFL && action.sa_handler != SIG_IGN &&
+         (action.sa_flags & static_cast<int>(SA_RESETHAND)) == 0;
+}
+
 extern "C" void remove_and_pass_on(int signal_number) {
-  for (Slot& slot : slots) {
-    if (slot.used.load()) unlink(slot.path.data());
+  for (std::size_t i = 0; i < kSignals.size(); ++i) {
+    if (kSignals[i] == signal_number && goes_on(previous[i])) {
+      previous[i].sa_handler(signal_number);
+      return;
+    }
   }
+  remove_temporary_files();
   for (std::size_t i = 0; i < kSignals.size(); ++i) {
     sigaction(kSignals[i], &previous[i], nullptr);
   }
@@ -45,6 +55,7 @@ void install() {
   struct sigaction action = {};
   action.sa_handler = remove_and_pass_on;
   sigfillset(&action.sa_mask);
+  action.sa_flags = SA_RESTART;  // where the program goes on, so does the writing
   for (std::size_t i = 0; i < kSignals.size(); ++i) {
     sigaction(kSignals[i], nullptr, &previous[i]);
     // What the parent wanted ignored stays ignored (nohup).
@@ -103,6 +114,12 @@ int make(std::string& pattern, int& slot) {
 }
 
 }  // namespace
+
+void remove_temporary_files() {
+  for (Slot& slot : slots) {
+    if (slot.used.load()) unlink(slot.path.data());
+  }
+}
 
 TemporaryFile::TemporaryFile(std::string pattern, const std::string& name)
     : path_(std::move(pattern)), file_(make(path_, slot_)) {

@@ -7,7 +7,9 @@
 namespace attn {
 
 /// A new file that is removed unless it is renamed: by the destructor, and by SIGINT, SIGTERM and
-/// SIGHUP, which then do what they did before.
+/// SIGHUP, which then do what they did before. Where a handler was in place that lets the program
+/// go on (one that is not reset when it is entered: no SA_RESETHAND), the file stays and the
+/// handler is called; whoever ends the program after all calls remove_temporary_files.
 class TemporaryFile {
  public:
   /// `pattern` ends in XXXXXX. DataError under `name` if it cannot be made.
@@ -25,5 +27,8 @@ class TemporaryFile {
   int slot_ = -1;  // set while the file is made
   Descriptor file_;
 };
+
+/// Removes those there are; for a signal handler that ends the program.
+void remove_temporary_files();
 
 }  // namespace attn

@@ -220,5 +220,31 @@ TEST(History, AnUndeclaredNameIsABug) {
   EXPECT_THROW((void)e.table.given("frob"), ShapeError);
 }
 
+TEST(CommandLine, APresetComesFirstWhereverItStands) {
+  Index layers = 1;
+  OptionTable table;
+  table.count("layers", layers, "blocks");
+  table
+      .custom(
+          "preset", "NAME", [&](std::string_view) { layers = 12; }, "a shape by name")
+      .before_others();
+  CommandLine(table).parse({"--layers", "3", "--preset", "large"});
+  EXPECT_EQ(layers, 3);
+}
+
+TEST(CommandLine, FilesMayBeSeveralAndOneOfThemStdin) {
+  std::vector<std::string> texts;
+  std::string resume;
+  OptionTable table;
+  table.inputs("text", texts, "texts to learn");
+  table.input("resume", resume, "what to go on from");
+  CommandLine(table).parse({"--text", "a/b.txt", "--text", "c.txt"});
+  EXPECT_THAT(texts, ElementsAre("a/b.txt", "c.txt"));
+  EXPECT_EQ(table.history_line("train"), "train --text b.txt --text c.txt");
+  OptionTable both;
+  both.inputs("text", texts, "texts to learn");
+  EXPECT_THROW(CommandLine(both).parse({"--text", "-", "--text", "-"}), UsageError);
+}
+
 }  // namespace
 }  // namespace attn::cli

@@ -27,7 +27,7 @@ TEST(Progress, ALogGetsALineEachTenth) {
   const std::string log = written(Progress::Style::kLines, 80);
   EXPECT_EQ(std::count(log.begin(), log.end(), '\n'), 10);
   EXPECT_EQ(log.find('\r'), std::string::npos);
-  EXPECT_EQ(log.substr(0, log.find('\n')), "step 4/40  10 %  loss 0.2");
+  EXPECT_EQ(log.substr(0, log.find('\n')), "step 4/40  loss 0.2  eta 0:00");
 }
 
 TEST(Progress, ATerminalLineIsRewrittenWithinItsWidthAndEnds) {
@@ -35,7 +35,42 @@ TEST(Progress, ATerminalLineIsRewrittenWithinItsWidthAndEnds) {
   EXPECT_EQ(live.front(), '\r');
   EXPECT_EQ(live.back(), '\n');
   EXPECT_EQ(live.find('\r', 1), 24U);  // 23 columns of text, one left free
-  EXPECT_NE(live.find("step 40/40 100 %"), std::string::npos);
+  EXPECT_NE(live.find("step 40/40  loss 0.2"), std::string::npos);
+}
+
+// What `drive` makes a progress of 40 steps write, 20 of which an earlier run did.
+template <class Drive>
+std::string resumed(Progress::Style style, Drive drive) {
+  char* text = nullptr;
+  std::size_t size = 0;
+  std::FILE* stream = open_memstream(&text, &size);
+  {
+    Progress progress(stream, style, 24, 40, "step", 20);
+    drive(progress);
+  }
+  std::fclose(stream);
+  std::string all(text, size);
+  std::free(text);
+  return all;
+}
+
+TEST(Progress, AResumedRunCountsOnlyItsOwnTenths) {
+  const std::string log = resumed(Progress::Style::kLines, [](Progress& progress) {
+    for (Index step = 21; step <= 40; ++step) progress.update(step);
+  });
+  EXPECT_EQ(std::count(log.begin(), log.end(), '\n'), 5);
+  EXPECT_EQ(log.substr(0, log.find(' ', 5)), "step 24/40");
+}
+
+TEST(Progress, ALineThatStaysIsWrittenOverTheOneThatIsRewritten) {
+  const std::string live = resumed(Progress::Style::kLive, [](Progress& progress) {
+    progress.update(40, "loss 0.2");
+    progress.say("eval");
+  });
+  EXPECT_EQ(live, "\rstep 40/40  loss 0.2   \r" + std::string(23, ' ') + "\reval\n");
+  const std::string log =
+      resumed(Progress::Style::kLines, [](Progress& progress) { progress.say("eval"); });
+  EXPECT_EQ(log, "eval\n");
 }
 
 TEST(Progress, QuietWritesNothing) {

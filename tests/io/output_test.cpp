@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <thread>
@@ -139,6 +140,30 @@ TEST_F(OutputTest, InterruptRemovesTheTemporaryFile) {
     EXPECT_EQ(files(), 1U);
   }
   EXPECT_EQ(file_text(at("x")), "old");
+}
+
+volatile std::sig_atomic_t noted = 0;
+
+TEST_F(OutputTest, AHandlerThatLetsTheProgramGoOnKeepsTheTemporaryFile) {
+  struct sigaction note = {};
+  struct sigaction before = {};
+  note.sa_handler = [](int number) { noted = number; };
+  sigemptyset(&note.sa_mask);
+  sigaction(SIGTERM, &note, &before);
+  {
+    TemporaryFile temporary(at(".x.XXXXXX"), "x");
+    raise(SIGTERM);
+    EXPECT_EQ(noted, SIGTERM);
+    temporary.rename_to(at("x"), "x");
+  }
+  EXPECT_EQ(file_text(at("x")), "");
+  {
+    const TemporaryFile other(at(".y.XXXXXX"), "y");
+    EXPECT_EQ(files(), 2U);
+    remove_temporary_files();
+    EXPECT_EQ(files(), 1U);
+  }
+  sigaction(SIGTERM, &before, nullptr);
 }
 
 TEST_F(OutputTest, TemporaryFileGoesWithItsOwner) {
