@@ -2,26 +2,15 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <limits>
 #include <set>
 
 #include "core/error.h"
 #include "core/text.h"
+#include "text/utf8.h"
 
 namespace attn {
-namespace {
-
-// The code point of one valid UTF-8 character.
-std::uint32_t code_point(std::string_view character) {
-  const auto byte = [&](std::size_t i) {
-    return static_cast<std::uint32_t>(static_cast<unsigned char>(character[i]));
-  };
-  if (character.size() == 1) return byte(0);
-  std::uint32_t code = byte(0) & (0xffU >> (character.size() + 1));
-  for (std::size_t i = 1; i < character.size(); ++i) code = (code << 6) | (byte(i) & 0x3fU);
-  return code;
-}
-
-}  // namespace
 
 std::shared_ptr<const CharTokenizer> CharTokenizer::from_text(std::string_view text,
                                                               const std::string& name) {
@@ -41,67 +30,89 @@ std::shared_ptr<const CharTokenizer> CharTokenizer::from_text(std::string_view t
   return std::make_shared<CharTokenizer>(vocabulary);
 }
 
-CharTokenizer::CharTokenizer(std::string_view vocabulary) {
+CharTokenizer::CharTokenizer(std::string_view vocabulary, const SpecialTokens& specials,
+                             Index first)
+    : specials_(specials), first_(first) {
+  require_shape(first >= 0 && first <= std::numeric_limits<std::uint8_t>::max(),
+                "tokenizer: ids before the characters outside 0 .. 255");
+  ascii_.fill(-1);
   for (std::size_t at = 0; at < vocabulary.size();) {
     const std::size_t length = utf8_length(vocabulary.substr(at));
     if (length == 0) {
       throw DataError(fmt::format("tokenizer: invalid UTF-8 in the vocabulary at byte {}", at));
     }
-    std::string character(vocabulary.substr(at, length));
-    if (!characters_.empty() && character <= characters_.back()) {
+    const std::uint32_t code = code_point(vocabulary.substr(at, length));
+    if (!codes_.empty() && code <= codes_.back()) {
       throw DataError(fmt::format(
           "tokenizer: the vocabulary is not in order, or has a character twice, at byte {}", at));
     }
-    ids_.emplace(character, static_cast<Index>(characters_.size()));
-    characters_.push_back(std::move(character));
+    if (code < ascii_.size()) ascii_[code] = first_ + static_cast<Index>(codes_.size());
+    codes_.push_back(code);
     at += length;
   }
-  if (characters_.empty()) throw DataError("tokenizer: the vocabulary is empty");
+  if (codes_.empty()) throw DataError("tokenizer: the vocabulary is empty");
+  vocab_size_ = vocabulary_size(specials_, first_, static_cast<Index>(codes_.size()));
 }
 
-std::vector<Index> CharTokenizer::encode(std::string_view text) const {
-  std::vector<Index> ids;
-  ids.reserve(text.size());
-  for (std::size_t at = 0; at < text.size();) {
+Index CharTokenizer::id(std::uint32_t code) const {
+  if (code < ascii_.size()) return ascii_[code];
+  const auto found = std::lower_bound(codes_.begin(), codes_.end(), code);
+  return found == codes_.end() || *found != code ? -1 : first_ + (found - codes_.begin());
+}
+
+bool CharTokenizer::is_text(Index id) const {
+  return id >= first_ && id < first_ + static_cast<Index>(codes_.size());
+}
+
+std::string CharTokenizer::character(Index id) const {
+  return utf8_character(codes_[static_cast<std::size_t>(id - first_)]);
+}
+
+void CharTokenizer::encode_from(std::string_view text, std::size_t first,
+                                std::vector<Index>& ids) const {
+  ids.reserve(ids.size() + text.size() - first);
+  for (std::size_t at = first; at < text.size();) {
     const std::size_t length = utf8_length(text.substr(at));
     if (length == 0) {
       throw UsageError(fmt::format("invalid UTF-8 at byte {} (0x{:02x})", at,
                                    static_cast<unsigned char>(text[at])));
     }
-    const std::string character(text.substr(at, length));
-    const auto found = ids_.find(character);
-    if (found == ids_.end()) {
-      throw UsageError(fmt::format("character '{}' (U+{:04X}) at byte {} is not in the vocabulary",
-                                   escaped(character), code_point(character), at));
+    const std::string_view character = text.substr(at, length);
+    const Index found = id(code_point(character));
+    if (found < 0) {
+      throw UsageError(
+          fmt::format("{} at byte {} is not in the vocabulary", character_name(character), at));
     }
-    ids.push_back(found->second);
+    ids.push_back(found);
     at += length;
   }
-  return ids;
 }
 
 std::string CharTokenizer::decode(std::span<const Index> ids) const {
   std::string text;
   for (const Index id : ids) {
-    require_shape(id >= 0 && id < vocab_size(), "tokenizer: an id outside the vocabulary");
-    text += characters_[static_cast<std::size_t>(id)];
+    require_id(id);
+    if (is_text(id)) text += character(id);
   }
   return text;
 }
 
 std::string CharTokenizer::label(Index id) const {
-  const std::string character = decode(std::span<const Index>(&id, 1));
-  if (character == "\n") return "\\n";
-  if (character == "\t") return "\\t";
-  return escaped(character);
+  require_id(id);
+  if (!is_text(id)) return special_label(specials_, id);
+  const std::string shown = character(id);
+  if (shown == "\n") return "\\n";
+  if (shown == "\t") return "\\t";
+  return escaped(shown);
 }
 
 TokenizerData CharTokenizer::data() const {
-  TokenizerData data{"characters", vocab_size(), {}};
+  TokenizerData data{"characters", vocab_size_, {}, specials_};
   std::vector<std::uint8_t>& bytes = data.datasets["vocabulary"];
-  for (const std::string& character : characters_) {
-    for (const char byte : character) bytes.push_back(static_cast<std::uint8_t>(byte));
+  for (const std::uint32_t code : codes_) {
+    for (const char byte : utf8_character(code)) bytes.push_back(static_cast<std::uint8_t>(byte));
   }
+  if (first_ > 0) data.datasets["ids_before"] = {static_cast<std::uint8_t>(first_)};
   return data;
 }
 

@@ -11,10 +11,20 @@
 
 namespace attn {
 
-std::vector<Index> IdTokenizer::encode(std::string_view text) const {
+IdTokenizer::IdTokenizer(Index vocab_size, const SpecialTokens& specials)
+    : vocab_size_(vocab_size), specials_(specials) {
+  if (vocab_size < 1) {
+    throw DataError(fmt::format("tokenizer: wanted at least 1 token, got {}", vocab_size));
+  }
+  if (vocabulary_size(specials, 0, vocab_size) != vocab_size) {
+    throw DataError(fmt::format("tokenizer: a special token is not among {} ids", vocab_size));
+  }
+}
+
+void IdTokenizer::encode_from(std::string_view text, std::size_t first,
+                              std::vector<Index>& ids) const {
   constexpr std::string_view kBlanks = " \t\r\n,";
-  std::vector<Index> ids;
-  for (std::size_t at = text.find_first_not_of(kBlanks); at != std::string_view::npos;) {
+  for (std::size_t at = text.find_first_not_of(kBlanks, first); at != std::string_view::npos;) {
     const std::size_t end = std::min(text.find_first_of(kBlanks, at), text.size());
     const std::string_view word = text.substr(at, end - at);
     Index id = 0;
@@ -29,13 +39,12 @@ std::vector<Index> IdTokenizer::encode(std::string_view text) const {
     ids.push_back(id);
     at = text.find_first_not_of(kBlanks, end);
   }
-  return ids;
 }
 
 std::string IdTokenizer::decode(std::span<const Index> ids) const {
   std::string text;
   for (const Index id : ids) {
-    require_shape(id >= 0 && id < vocab_size_, "tokenizer: an id outside the vocabulary");
+    require_id(id);
     text += fmt::format("{}{}", text.empty() ? "" : " ", id);
   }
   return text;
@@ -46,7 +55,7 @@ std::string IdTokenizer::label(Index id) const {
 }
 
 TokenizerData IdTokenizer::data() const {
-  return {"ids", vocab_size_, {}};
+  return {"ids", vocab_size_, {}, specials_};
 }
 
 }  // namespace attn

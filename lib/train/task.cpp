@@ -1,29 +1,128 @@
 #include "train/task.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
+#include <algorithm>
+
+#include "core/error.h"
 #include "core/text.h"
+#include "io/byte_source.h"
 #include "text/char_tokenizer.h"
 #include "text/id_tokenizer.h"
 #include "train/progressions.h"
 
 namespace attn {
+namespace {
 
-Task progressions_task(Index seq_len, std::uint64_t seed) {
-  constexpr Index kModulus = 10;
-  auto data = std::make_unique<Progressions>(seed, seq_len, kModulus);
+constexpr Index kModulus = 10;
+
+// A task by name, and by what its data are where they come from files.
+struct KnownTask {
+  std::string name;
+  std::vector<Arch> archs;  // the task's own first
+  TaskDefaults defaults;
+  bool from_files;
+};
+
+const std::vector<KnownTask>& known_tasks() {
+  static const std::vector<KnownTask> known = {
+      {"progressions", {Arch::kDecoder}, {}, false},
+      {"text", {Arch::kDecoder}, {.seq_len = 64, .batch = 32, .steps = 1000}, true},
+  };
+  return known;
+}
+
+const KnownTask& known_task(std::string_view name) {
+  for (const KnownTask& task : known_tasks()) {
+    if (task.name == name) return task;
+  }
+  const std::string near = nearest_word(name, task_names());
+  std::vector<std::string> hints;
+  if (!near.empty()) hints.push_back(fmt::format("did you mean '{}'?", near));
+  throw UsageError(fmt::format("--task: there is no task '{}', but {}", escaped(name),
+                               fmt::join(task_names(), ", ")),
+                   hints);
+}
+
+std::string task_name(const TaskSettings& settings) {
+  if (!settings.name.empty()) return settings.name;
+  return settings.text.empty() ? "progressions" : "text";
+}
+
+Task progressions_of(const TaskSettings& settings) {
+  const Index seq_len = settings.seq_len.value_or(task_defaults("progressions").seq_len);
+  const Index modulus = settings.modulus.value_or(kModulus);
+  auto data = std::make_unique<Progressions>(settings.seed, seq_len, modulus);
   Task task;
   task.name = "progressions";
-  task.about = fmt::format("progressions modulo {} of {} tokens", kModulus, seq_len);
+  task.about = fmt::format("progressions modulo {} of {} tokens", modulus, seq_len);
   task.tokenizer = std::make_shared<IdTokenizer>(data->vocab_size());
   task.yardstick_name = "floor";
   task.yardstick_about =
-      fmt::format("ln {} / {}: the second token cannot be known, so no loss is lower", kModulus - 1,
+      fmt::format("ln {} / {}: the second token cannot be known, so no loss is lower", modulus - 1,
                   seq_len - 1);
   task.yardstick = data->loss_floor().value_or(0);
-  task.evaluated_over = fmt::format("all {} progressions", data->evaluation_batch().batch);
+  task.evaluated_over = fmt::format("{}{} progressions", data->floor_is_exact() ? "all " : "",
+                                    data->evaluation_batch().batch);
+  task.accuracy_about = "targets from the third token on";
+  task.wanted = 1.0;
+  task.settings = {{"modulus", modulus}};
   task.data = std::move(data);
   return task;
+}
+
+}  // namespace
+
+const std::vector<std::string>& task_names() {
+  static const std::vector<std::string> names = [] {
+    std::vector<std::string> found;
+    for (const KnownTask& task : known_tasks()) {
+      if (!task.from_files) found.push_back(task.name);
+    }
+    return found;
+  }();
+  return names;
+}
+
+TaskDefaults task_defaults(std::string_view name) {
+  return known_task(name).defaults;
+}
+
+const std::vector<Arch>& task_archs(std::string_view name) {
+  return known_task(name).archs;
+}
+
+Task make_task(const TaskSettings& settings) {
+  const std::string name = task_name(settings);
+  const KnownTask& known = known_task(name);
+  const Arch arch = settings.arch.value_or(known.archs.front());
+  if (std::find(known.archs.begin(), known.archs.end(), arch) == known.archs.end()) {
+    std::vector<std::string> can;
+    for (const Arch possible : known.archs) can.push_back(enum_name(possible));
+    throw UsageError(fmt::format("--arch {} cannot learn {}", enum_name(arch), name),
+                     {fmt::format("it is for --arch {}", fmt::join(can, " or "))});
+  }
+  Task task;
+  if (name == "progressions") {
+    task = progressions_of(settings);
+  } else {
+    const ByteSource source = ByteSource::open(settings.text.front(), settings.max_bytes);
+    TextWindows::Settings windows;
+    windows.seq_len = settings.seq_len.value_or(known.defaults.seq_len);
+    windows.held_out = settings.held_out;
+    windows.seed = settings.seed;
+    task = text_task(as_text(source.bytes()), source.name(), windows);
+  }
+  task.arch = arch;
+  task.defaults = known.defaults;
+  return task;
+}
+
+Task progressions_task(Index seq_len, std::uint64_t seed) {
+  TaskSettings settings;
+  settings.seq_len = seq_len;
+  settings.seed = seed;
+  return make_task(settings);
 }
 
 Task text_task(std::string_view text, const std::string& name,

@@ -56,6 +56,36 @@ TEST(CharTokenizer, NamesAnUnknownCharacterItsCodePointAndItsPlace) {
               HasSubstr("invalid UTF-8 at byte 1"));
 }
 
+TEST(CharTokenizer, HasSpecialTokensBeforeAndAfterTheCharacters) {
+  SpecialTokens specials;
+  specials.bos = 0;
+  specials.eos = 1;
+  specials.mask = 5;
+  const CharTokenizer tokenizer("ab€", specials, 2);
+  EXPECT_EQ(tokenizer.vocab_size(), 6);
+  EXPECT_EQ(tokenizer.encode("€a"), (std::vector<Index>{4, 2}));
+  EXPECT_EQ(tokenizer.encode_with_specials("a<mask>b"), (std::vector<Index>{2, 5, 3}));
+  EXPECT_EQ(tokenizer.decode(std::vector<Index>{0, 2, 5, 4, 1}), "a€");
+  EXPECT_EQ(tokenizer.label(5), "<mask>");
+  EXPECT_EQ(message<UsageError>([&] { tokenizer.encode_with_specials("<bos>ax"); }),
+            "character 'x' (U+0078) at byte 6 is not in the vocabulary")
+      << "bytes count from the beginning of what was typed";
+  const auto again = make_tokenizer(tokenizer.data());
+  EXPECT_EQ(again->specials(), specials);
+  EXPECT_EQ(again->encode("€a"), tokenizer.encode("€a"));
+}
+
+TEST(CharTokenizer, ACharacterMayBeginAndEnd) {
+  SpecialTokens specials;
+  specials.bos = 0;
+  specials.eos = 0;
+  const CharTokenizer tokenizer("\nab", specials);
+  EXPECT_EQ(tokenizer.vocab_size(), 3);
+  EXPECT_TRUE(tokenizer.is_text(0));
+  EXPECT_EQ(tokenizer.label(0), "\\n");
+  EXPECT_EQ(tokenizer.decode(std::vector<Index>{0, 1, 0}), "\na\n");
+}
+
 TEST(IdTokenizer, ReadsNumbersBetweenBlanksOrCommas) {
   const IdTokenizer tokenizer(10);
   EXPECT_EQ(tokenizer.encode(" 3 5,7\t9\n"), (std::vector<Index>{3, 5, 7, 9}));
@@ -84,14 +114,22 @@ TEST(Tokenizer, RefusesDamagedData) {
   const auto refusal = [](const TokenizerData& data) {
     return message<DataError>([&] { make_tokenizer(data); });
   };
-  EXPECT_THAT(refusal({"words", 3, {}}), HasSubstr("kind 'words' is not known"));
-  EXPECT_THAT(refusal({"characters", 3, {}}), HasSubstr("vocabulary is missing"));
+  EXPECT_THAT(refusal({"syllables", 3, {}}), HasSubstr("kind 'syllables' is not known"));
+  EXPECT_THAT(refusal({"characters", 3, {}}),
+              HasSubstr("the vocabulary of kind 'characters' is missing"));
   EXPECT_THAT(refusal({"characters", 3, {{"vocabulary", {'a', 'b'}}}}),
               HasSubstr("its table holds 2 tokens, stated are 3"));
   EXPECT_THAT(refusal({"characters", 2, {{"vocabulary", {'b', 'a'}}}}), HasSubstr("not in order"));
   EXPECT_THAT(refusal({"characters", 2, {{"vocabulary", {'a', 'a'}}}}), HasSubstr("twice"));
   EXPECT_THAT(refusal({"characters", 2, {{"vocabulary", {'a', 0xff}}}}), HasSubstr("UTF-8"));
   EXPECT_THAT(refusal({"characters", 0, {{"vocabulary", {}}}}), HasSubstr("empty"));
+  SpecialTokens gap;
+  gap.mask = 3;
+  EXPECT_THAT(refusal({"characters", 4, {{"vocabulary", {'a', 'b'}}}, gap}),
+              HasSubstr("the last one is 3"));
+  EXPECT_THAT(refusal({"characters", 2, {{"vocabulary", {'a', 'b'}}, {"ids_before", {1, 0}}}}),
+              HasSubstr("ids_before wants 1 byte"));
+  EXPECT_THAT(refusal({"ids", 3, {}, gap}), HasSubstr("not among 3 ids"));
   EXPECT_THAT(refusal({"ids", 0, {}}), HasSubstr("at least 1 token"));
 }
 
