@@ -3,11 +3,9 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
 
 #include "core/error.h"
-#include "core/rng.h"
+#include "model/token_checks.h"
 
 namespace attn {
 
@@ -17,6 +15,24 @@ DecodeSession<T>::DecodeSession(const Transformer<T>& model, Index capacity, boo
     : model_(model), work_(threads), capacity_(capacity) {
   require_shape(model.config().arch == Arch::kDecoder, "decode session: the model is no decoder");
   if (use_cache) cache_.emplace(model.make_cache(1, capacity));
+}
+
+template <class T>
+DecodeSession<T>::DecodeSession(const Transformer<T>& model, const SourceTokens& source,
+                                Index capacity, bool use_cache, int threads)
+    : model_(model),
+      work_(threads),
+      source_(source.ids.begin(), source.ids.end()),
+      source_mask_(source.mask.begin(), source.mask.end()),
+      capacity_(capacity) {
+  require_shape(model.config().arch == Arch::kEncoderDecoder,
+                "decode session: a source for a model that reads none");
+  require_shape(!source_.empty(), "decode session: no source");
+  require_shape(source_mask_.empty() || source_mask_.size() == source_.size(),
+                "decode session: length of the source's mask");
+  if (use_cache) {
+    cache_.emplace(model.make_cache(1, capacity, static_cast<Index>(source_.size())));
+  }
 }
 
 template <class T>
@@ -37,6 +53,11 @@ std::span<const T> DecodeSession<T>::feed(std::span<const Index> ids) {
   TokenInput input;
   input.ids = fed;
   input.rows.seq_len = static_cast<Index>(fed.size());
+  input.source = source_;
+  if (!source_.empty()) {
+    input.source_rows = {1, static_cast<Index>(source_.size()),
+                         source_mask_.empty() ? nullptr : source_mask_.data()};
+  }
   const Matrix<T> logits =
       model_.forward(pass, input, cache_ ? &*cache_ : nullptr, nullptr, LogitRows::kLast);
   logits_.assign(logits.row(0), logits.row(0) + logits.cols());
@@ -45,83 +66,44 @@ std::span<const T> DecodeSession<T>::feed(std::span<const Index> ids) {
 
 namespace {
 
-template <class T>
-Index largest(std::span<const T> logits) {
-  std::size_t best = 0;
-  for (std::size_t i = 1; i < logits.size(); ++i) {
-    if (logits[i] > logits[best]) best = i;  // an equal one later does not win
+// Prompt, ids and lengths that can be decoded at all.
+void check_prompt(const ModelConfig& config, std::span<const Index> prompt, Index new_tokens) {
+  check_tokens(prompt, config.vocab_size, "prompt");
+  if (new_tokens < 0) {
+    throw UsageError(fmt::format("--new-tokens must not be negative: got {}", new_tokens));
   }
-  return static_cast<Index>(best);
-}
-
-}  // namespace
-
-template <class T>
-Index choose_token(std::span<const T> logits, const SamplingSettings& settings, Index position) {
-  require_shape(!logits.empty(), "choose token: no logits");
-  if (!std::isfinite(settings.temperature) || settings.temperature < 0) {
-    throw UsageError(fmt::format("--temperature must be 0 (greedy) or a positive number: got {}",
-                                 settings.temperature));
+  const auto length = static_cast<Index>(prompt.size());
+  const auto rows = checked_add(length - 1, std::max(new_tokens, Index{1}));
+  const auto longest = config.longest_sequence();
+  if (longest && (!rows || *rows > *longest)) {
+    throw UsageError(fmt::format(
+        "position learned: the table has {} rows (max_positions), a prompt of {} and {} new tokens "
+        "need {}",
+        *longest, length, new_tokens, rows.value_or(std::numeric_limits<Index>::max())));
   }
-  const Index best = largest(logits);
-  if (settings.temperature == 0) return best;
-
-  // The inverse of the cumulative distribution at one uniform number, in order of id.
-  const auto top = static_cast<double>(logits[static_cast<std::size_t>(best)]);
-  const auto share = [&](T logit) {
-    return std::exp((static_cast<double>(logit) - top) / settings.temperature);
-  };
-  double total = 0;
-  for (const T logit : logits) total += share(logit);
-  // A stream is named by one number: the sample's key comes from the seed, the position names the
-  // stream within it.
-  Rng keys(settings.seed, RandomPurpose::kSampling, settings.sample);
-  const std::uint64_t high = keys.bits();
-  const std::uint64_t low = keys.bits();
-  Rng rng(high << 32 | low, RandomPurpose::kSampling, static_cast<std::uint32_t>(position));
-  const double drawn = rng.uniform() * total;
-  double sum = 0;
-  Index chosen = best;
-  for (std::size_t i = 0; i < logits.size(); ++i) {
-    const double part = share(logits[i]);
-    if (part == 0) continue;
-    chosen = static_cast<Index>(i);
-    sum += part;
-    if (drawn < sum) break;
-  }
-  return chosen;
-}
-
-template <class T>
-Generation generate(const Transformer<T>& model, std::span<const Index> prompt,
-                    const GenerationSettings& settings) {
-  if (prompt.empty()) throw UsageError("the prompt is empty: at least one token is needed");
-  if (settings.new_tokens < 0) {
-    throw UsageError(fmt::format("--new-tokens must not be negative: got {}", settings.new_tokens));
-  }
-  const auto prompt_length = static_cast<Index>(prompt.size());
-  const auto length = checked_add(prompt_length, settings.new_tokens);
-  const auto longest = model.config().longest_sequence();
-  if (!length || (longest && *length > *longest)) {
+  if (!rows) {
     throw UsageError(
-        longest
-            ? fmt::format("position learned: the table has {} rows (max_positions), a prompt of "
-                          "{} and {} new tokens need {}",
-                          *longest, prompt_length, settings.new_tokens,
-                          length.value_or(std::numeric_limits<Index>::max()))
-            : fmt::format("a prompt of {} and {} new tokens are too many", prompt_length,
-                          settings.new_tokens));
+        fmt::format("a prompt of {} and {} new tokens are too many", length, new_tokens));
   }
+}
+
+// Both arrangements: the session knows what it reads.
+template <class T>
+Generation run(DecodeSession<T>& session, std::span<const Index> prompt,
+               const GenerationSettings& settings) {
   Generation result;
-  if (settings.new_tokens == 0) return result;
-  // The last new token is not fed: nothing comes after it.
-  DecodeSession<T> session(model, *length - 1, settings.use_cache, settings.threads);
   std::span<const Index> fed = prompt;
   for (Index i = 0; i < settings.new_tokens; ++i) {
     const std::span<const T> logits = session.feed(fed);
     const Index token = choose_token<T>(logits, settings.sampling, session.length());
     result.tokens.push_back(token);
+    result.log_probs.push_back(log_probability<T>(logits, token));
+    result.smallest_lead = std::min(result.smallest_lead, lead<T>(logits));
     if (settings.on_token) settings.on_token(token);
+    if (settings.eos == token) {
+      result.finish = Finish::kEos;
+      break;
+    }
     fed = std::span<const Index>(&result.tokens.back(), 1);
   }
   result.counts = session.counts();
@@ -129,11 +111,47 @@ Generation generate(const Transformer<T>& model, std::span<const Index> prompt,
   return result;
 }
 
-#define ATTN_DECODING(T)                                                              \
-  template class DecodeSession<T>;                                                    \
-  template Index choose_token<T>(std::span<const T>, const SamplingSettings&, Index); \
-  template Generation generate<T>(const Transformer<T>&, std::span<const Index>,      \
-                                  const GenerationSettings&)
+// The last new token is not fed: nothing comes after it.
+Index fed_tokens(std::span<const Index> prompt, const GenerationSettings& settings) {
+  return static_cast<Index>(prompt.size()) + settings.new_tokens - 1;
+}
+
+}  // namespace
+
+std::optional<Index> longest_continuation(const ModelConfig& config, Index prompt_length) {
+  const auto longest = config.longest_sequence();
+  if (!longest) return std::nullopt;
+  return std::max(Index{0}, *longest - prompt_length + 1);
+}
+
+template <class T>
+Generation generate(const Transformer<T>& model, std::span<const Index> prompt,
+                    const GenerationSettings& settings) {
+  check_prompt(model.config(), prompt, settings.new_tokens);
+  if (settings.new_tokens == 0) return {};
+  DecodeSession<T> session(model, fed_tokens(prompt, settings), settings.use_cache,
+                           settings.threads);
+  return run(session, prompt, settings);
+}
+
+template <class T>
+Generation generate(const Transformer<T>& model, const SourceTokens& source,
+                    std::span<const Index> prompt, const GenerationSettings& settings) {
+  check_tokens(source.ids, model.config().source_vocab_size, "source");
+  check_positions(model.config(), source.ids, "source");
+  check_prompt(model.config(), prompt, settings.new_tokens);
+  if (settings.new_tokens == 0) return {};
+  DecodeSession<T> session(model, source, fed_tokens(prompt, settings), settings.use_cache,
+                           settings.threads);
+  return run(session, prompt, settings);
+}
+
+#define ATTN_DECODING(T)                                                         \
+  template class DecodeSession<T>;                                               \
+  template Generation generate<T>(const Transformer<T>&, std::span<const Index>, \
+                                  const GenerationSettings&);                    \
+  template Generation generate<T>(const Transformer<T>&, const SourceTokens&,    \
+                                  std::span<const Index>, const GenerationSettings&)
 ATTN_DECODING(float);
 ATTN_DECODING(double);
 #undef ATTN_DECODING

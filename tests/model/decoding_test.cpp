@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cmath>
 #include <limits>
 
 #include "model/configurations.h"
@@ -23,51 +22,6 @@ ModelConfig tiny(Position position = Position::kSinusoidal) {
 Transformer<float>& scrambled(Transformer<float>& model) {
   testing::scramble(model.params(), 11);
   return model;
-}
-
-TEST(ChooseToken, GreedyTakesTheLowestIdOfEquals) {
-  const std::vector<float> logits = {1, 3, 2, 3};
-  EXPECT_EQ(choose_token<float>(logits, {}, 0), 1);
-}
-
-TEST(ChooseToken, RefusesATemperatureThatIsNone) {
-  const std::vector<float> logits = {1, 2};
-  for (const double temperature :
-       {-1.0, std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()}) {
-    EXPECT_THROW(choose_token<float>(logits, {temperature, 0, 0}, 0), UsageError) << temperature;
-  }
-}
-
-// 4000 positions: a share p of them is off by 3 * sqrt(p (1 - p) / 4000) < 0.024 in one of 400
-// runs; the seed is fixed.
-TEST(ChooseToken, DrawsInTheSharesOfTheSoftmax) {
-  const std::vector<double> logits = {0.0, std::log(3.0), -std::numeric_limits<double>::infinity(),
-                                      std::log(6.0)};
-  std::vector<double> share(4, 0.0);
-  for (Index position = 0; position < 4000; ++position) {
-    const Index token = choose_token<double>(logits, {1.0, 5, 0}, position);
-    share[static_cast<std::size_t>(token)] += 1.0 / 4000;
-  }
-  EXPECT_NEAR(share[0], 0.1, 0.024);
-  EXPECT_NEAR(share[1], 0.3, 0.024);
-  EXPECT_EQ(share[2], 0);
-  EXPECT_NEAR(share[3], 0.6, 0.024);
-}
-
-TEST(ChooseToken, ALowTemperatureIsGreedyAndNeverOverflows) {
-  const std::vector<float> logits = {-300, 300, 299};
-  EXPECT_EQ(choose_token<float>(logits, {1e-6, 1, 0}, 0), 1);
-  const std::vector<float> far = {-3e38F, 3e38F};
-  EXPECT_EQ(choose_token<float>(far, {0.5, 1, 0}, 0), 1);
-}
-
-TEST(ChooseToken, SamplesAndPositionsAreIndependentStreams) {
-  const std::vector<float> logits(1000, 0.0F);
-  const Index a = choose_token<float>(logits, {1.0, 1, 0}, 7);
-  EXPECT_EQ(choose_token<float>(logits, {1.0, 1, 0}, 7), a) << "the same draw again";
-  EXPECT_NE(choose_token<float>(logits, {1.0, 1, 1}, 7), a);
-  EXPECT_NE(choose_token<float>(logits, {1.0, 1, 0}, 8), a);
-  EXPECT_NE(choose_token<float>(logits, {1.0, 2, 0}, 7), a);
 }
 
 TEST(Generate, CountsRowsWithAndWithoutCache) {
@@ -129,7 +83,7 @@ TEST(Generate, RefusesAnEmptyPromptAndMoreThanTheTableHolds) {
   Transformer<float> model(tiny(Position::kLearned));
   scrambled(model);
   GenerationSettings settings;
-  settings.new_tokens = 9;
+  settings.new_tokens = 10;
   EXPECT_THROW(generate<float>(model, {}, settings), UsageError);
   const std::vector<Index> prompt = {1, 2, 3, 4};
   try {
@@ -137,17 +91,84 @@ TEST(Generate, RefusesAnEmptyPromptAndMoreThanTheTableHolds) {
     FAIL() << "13 positions of 12";
   } catch (const UsageError& error) {
     EXPECT_THAT(error.what(), ::testing::HasSubstr("the table has 12 rows"));
-    EXPECT_THAT(error.what(), ::testing::HasSubstr("4"));
-    EXPECT_THAT(error.what(), ::testing::HasSubstr("9"));
+    EXPECT_THAT(error.what(), ::testing::HasSubstr("a prompt of 4 and 10 new tokens need 13"));
   }
   settings.new_tokens = std::numeric_limits<Index>::max();
   EXPECT_THROW(generate<float>(model, prompt, settings), UsageError) << "their sum leaves 63 bits";
-  settings.new_tokens = 8;
-  EXPECT_EQ(generate<float>(model, prompt, settings).tokens.size(), 8U);
+  // The last new token is not read, so the table needs no row for it.
+  ASSERT_EQ(longest_continuation(model.config(), 4), 9);
+  settings.new_tokens = 9;
+  EXPECT_EQ(generate<float>(model, prompt, settings).tokens.size(), 9U);
   settings.new_tokens = 0;
   EXPECT_TRUE(generate<float>(model, prompt, settings).tokens.empty());
   settings.new_tokens = -1;
   EXPECT_THROW(generate<float>(model, prompt, settings), UsageError);
+}
+
+TEST(Generate, RefusesIdsOutsideTheVocabulary) {
+  Transformer<float> model(tiny());
+  scrambled(model);
+  GenerationSettings settings;
+  settings.new_tokens = 1;
+  for (const Index id : {Index{10}, Index{-1}}) {
+    const std::vector<Index> prompt = {3, id};
+    EXPECT_THROW(generate<float>(model, prompt, settings), UsageError) << id;
+  }
+}
+
+// The same logits as fed by hand, one token at a time, and their log-probabilities.
+TEST(Generate, TellsTheLogProbabilityOfEachToken) {
+  Transformer<float> model(tiny(Position::kAlibi));
+  scrambled(model);
+  const std::vector<Index> prompt = {3, 5, 7};
+  GenerationSettings settings;
+  settings.new_tokens = 6;
+  settings.sampling.temperature = 2;
+  const Generation result = generate<float>(model, prompt, settings);
+  ASSERT_EQ(result.log_probs.size(), 6U);
+  DecodeSession<float> session(model, 8, true);
+  std::vector<Index> fed = prompt;
+  double least = std::numeric_limits<double>::infinity();
+  for (std::size_t i = 0; i < 6; ++i) {
+    const auto logits = session.feed(fed);
+    EXPECT_EQ(result.log_probs[i], log_probability<float>(logits, result.tokens[i])) << i;
+    least = std::min(least, lead<float>(logits));
+    fed = {result.tokens[i]};
+  }
+  EXPECT_EQ(result.smallest_lead, least);
+}
+
+TEST(Generate, EndsWithEosAndWithoutItGoesOn) {
+  Transformer<float> model(tiny(Position::kRope));
+  scrambled(model);
+  const std::vector<Index> prompt = {3, 5, 7};
+  GenerationSettings settings;
+  settings.new_tokens = 12;
+  settings.sampling.temperature = 3;  // so that tokens differ
+  const Generation whole = generate<float>(model, prompt, settings);
+  ASSERT_EQ(whole.tokens.size(), 12U);
+  EXPECT_EQ(whole.finish, Finish::kLength);
+  for (const Index eos : whole.tokens) {
+    settings.eos = eos;
+    const auto end = std::find(whole.tokens.begin(), whole.tokens.end(), eos) + 1;
+    const std::vector<Index> expected(whole.tokens.begin(), end);
+    for (const bool cached : {true, false}) {
+      settings.use_cache = cached;
+      const Generation result = generate<float>(model, prompt, settings);
+      EXPECT_EQ(result.tokens, expected) << "EOS " << eos;
+      EXPECT_EQ(result.finish, Finish::kEos);
+      const auto n = static_cast<Index>(expected.size());
+      EXPECT_EQ(result.log_probs.size(), expected.size());
+      EXPECT_EQ(result.counts.each(), cached ? 3 + n - 1 : 3 * n + n * (n - 1) / 2);
+    }
+  }
+  settings.eos = whole.tokens.back();
+  settings.new_tokens = 12;
+  for (Index id = 0; id < 10; ++id) {
+    if (std::find(whole.tokens.begin(), whole.tokens.end(), id) != whole.tokens.end()) continue;
+    settings.eos = id;
+    EXPECT_EQ(generate<float>(model, prompt, settings).tokens, whole.tokens) << "never drawn";
+  }
 }
 
 }  // namespace
