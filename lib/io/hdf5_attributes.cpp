@@ -119,6 +119,17 @@ std::optional<std::string> string_attribute(hid_t object, const std::string& att
   return text;
 }
 
+std::optional<AttributeKind> attribute_kind(hid_t object, const std::string& attribute,
+                                            const std::string& label) {
+  const auto open = open_attribute(object, attribute, label);
+  if (!open) return std::nullopt;
+  if (open->elements != 1) return AttributeKind::kOther;
+  if (H5Tget_class(open->type.get()) == H5T_STRING) return AttributeKind::kText;
+  const auto type = stored_type(open->type.get());
+  if (!type) return AttributeKind::kOther;
+  return type->kind == StoredType::Kind::kFloat ? AttributeKind::kReal : AttributeKind::kInteger;
+}
+
 std::vector<std::byte> plain_attribute_bytes(hid_t attribute, const std::string& label) {
   OpenAttribute open;
   open.label = label;

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/index.h"
+#include "io/hdf5_contents.h"
 #include "io/hdf5_handle.h"
 
 namespace attn {
@@ -17,6 +18,11 @@ std::optional<std::vector<T>> number_attribute(hid_t object, const std::string& 
 
 /// One string: fixed or variable length, padded with NUL or blanks, scalar or an array of one.
 std::optional<std::string> string_attribute(hid_t object, const std::string& attribute,
+                                            const std::string& label);
+
+/// What one value an attribute holds; kOther for several values. Nothing where there is none of that
+/// name.
+std::optional<AttributeKind> attribute_kind(hid_t object, const std::string& attribute,
                                             const std::string& label);
 
 /// The bytes as stored of a plain attribute (numbers or fixed-length text) with its type and shape

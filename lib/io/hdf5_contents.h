@@ -19,6 +19,9 @@ struct ObjectInfo {
   std::vector<std::pair<std::string, std::string>> attributes;  ///< name and value as text
 };
 
+/// What kind of value an attribute holds, where it is one; several values are kOther.
+enum class AttributeKind { kInteger, kReal, kText, kOther };
+
 struct FileContents {
   std::vector<ObjectInfo> objects;  ///< parents first, names in order
   bool complete = true;             ///< false where a limit cut the list

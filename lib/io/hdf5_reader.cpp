@@ -275,6 +275,14 @@ bool Hdf5Reader::has_attribute(std::string_view object, const std::string& attri
   return found && H5Aexists(found->get(), attribute.c_str()) > 0;
 }
 
+std::optional<AttributeKind> Hdf5Reader::attribute_kind(std::string_view object,
+                                                        const std::string& attribute) const {
+  const LibraryScope scope(name());
+  const auto found = impl_->find(object);
+  if (!found) return std::nullopt;
+  return attn::attribute_kind(found->get(), attribute, impl_->label(object));
+}
+
 std::vector<std::string> Hdf5Reader::attributes(std::string_view object) const {
   const LibraryScope scope(name());
   const auto found = impl_->find(object);

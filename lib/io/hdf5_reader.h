@@ -95,6 +95,9 @@ class Hdf5Reader {
                                                           const std::string& attribute) const;
   /// True where the object carries the attribute, of whatever type.
   bool has_attribute(std::string_view object, const std::string& attribute) const;
+  /// What an attribute holds; nothing where the attribute or object is not there.
+  std::optional<AttributeKind> attribute_kind(std::string_view object,
+                                              const std::string& attribute) const;
   /// Names of an object's attributes, in order of name; none where the object is not there.
   std::vector<std::string> attributes(std::string_view object) const;
 

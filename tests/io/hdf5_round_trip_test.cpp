@@ -122,6 +122,11 @@ TEST(Hdf5, Attributes) {
   EXPECT_EQ(reader.text_attribute("/x", "axes"), "row");
   EXPECT_EQ(reader.int_array_attribute("/x", "sizes"), sizes);
   EXPECT_EQ(reader.int_attribute("/", "absent"), std::nullopt);
+  EXPECT_EQ(reader.attribute_kind("/", "heads"), AttributeKind::kInteger);
+  EXPECT_EQ(reader.attribute_kind("/", "norm_eps"), AttributeKind::kReal);
+  EXPECT_EQ(reader.attribute_kind("/", "arch"), AttributeKind::kText);
+  EXPECT_EQ(reader.attribute_kind("/x", "sizes"), AttributeKind::kOther);
+  EXPECT_EQ(reader.attribute_kind("/", "absent"), std::nullopt);
   EXPECT_EQ(reader.int_attribute("/absent", "heads"), std::nullopt);
   EXPECT_EQ(data_error([&] { static_cast<void>(reader.int_attribute("/", "norm_eps")); }),
             "memory: /: attribute 'norm_eps' is 1e-05, want a whole number");
