@@ -23,7 +23,7 @@ cli::Json json_report(const Task& task, const ModelConfig& config,
   document["steps"] = state.step;
   document[task.yardstick_name] = cli::json_number(task.yardstick);
   const EvaluationPoint& end = state.evaluations.back();
-  document["loss"] = cli::json_number(outcome.last.finite ? end.loss : outcome.last.loss);
+  document["loss"] = cli::json_number(outcome.last.finite() ? end.loss : outcome.last.loss);
   document["accuracy"] = cli::json_number(end.accuracy);
   document["diverged"] = outcome.diverged;
   document["evaluations"] = cli::Json::array();

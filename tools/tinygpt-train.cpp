@@ -170,7 +170,7 @@ Outcome train(Trainer<float>& trainer, const Task& task, Index steps, Index eval
   Evaluation evaluation = trainer.evaluate();
   while (trainer.state().step < steps) {
     outcome.last = trainer.step();
-    if (!outcome.last.finite) {
+    if (!outcome.last.finite()) {
       outcome.diverged = true;
       return outcome;
     }
@@ -178,7 +178,7 @@ Outcome train(Trainer<float>& trainer, const Task& task, Index steps, Index eval
     if (step % eval_every == 0 || step == steps) {
       evaluation = trainer.evaluate();
       // The update after a finite gradient may be the one that goes too far.
-      outcome.diverged = !trainer.sound();
+      outcome.diverged = trainer.fault().has_value();
       if (outcome.diverged) return outcome;
     }
     if (!progress.wants(step)) continue;
@@ -192,10 +192,9 @@ Outcome train(Trainer<float>& trainer, const Task& task, Index steps, Index eval
 }
 
 // How the run was set up, for whoever finds the file.
-std::vector<std::pair<std::string, Setting>> run_settings(const Options& options, const Task& task,
-                                                          const TrainerSettings& settings,
-                                                          Index steps) {
-  std::vector<std::pair<std::string, Setting>> all = {
+SettingList run_settings(const Options& options, const Task& task, const TrainerSettings& settings,
+                         Index steps) {
+  SettingList all = {
       {"task", task.name},
       {"steps", steps},
       {"batch", settings.batch},
@@ -256,7 +255,7 @@ int run(const Options& options, cli::Session& session) {
   const Outcome outcome =
       train(trainer, task, steps, eval_every, settings.batch * config.seq_len, session);
   report_training(task, config, trainer.state(), outcome, options.format, options.show, session);
-  if (outcome.diverged && outcome.last.finite) {
+  if (outcome.diverged && outcome.last.finite()) {
     return session.say_no(fmt::format(
         "after step {}: the loss or a parameter is not finite (loss "
         "{}, lr {}): nothing was written",

@@ -2,11 +2,8 @@
 
 #include <fmt/core.h>
 
-#include <algorithm>
-#include <cmath>
-
 #include "core/error.h"
-#include "core/text.h"
+#include "model/training_group.h"
 
 namespace attn {
 namespace {
@@ -40,15 +37,6 @@ void write_config(Hdf5Writer& writer, const ModelConfig& c) {
   writer.attribute("/", "seq_len", c.seq_len);
 }
 
-// One dataset for each parameter, out of a flat buffer of the layout.
-void write_flat(Hdf5Writer& writer, const std::string& group, const ParamStore<float>& params,
-                const float* buffer) {
-  writer.group(group);
-  for (const ParamInfo& info : params.list()) {
-    writer.dataset(group + "/" + info.name, info.shape, buffer + info.place.offset);
-  }
-}
-
 // The attributes of /tokenizer that name special tokens.
 constexpr std::pair<const char*, std::optional<Index> SpecialTokens::*> kSpecials[] = {
     {"bos", &SpecialTokens::bos},
@@ -68,44 +56,6 @@ void write_tokenizer(Hdf5Writer& writer, const Tokenizer& tokenizer) {
   for (const auto& entry : data.datasets) {
     writer.dataset("/tokenizer/" + entry.first, {static_cast<Index>(entry.second.size())},
                    entry.second.data());
-  }
-}
-
-template <class T>
-void write_curve(Hdf5Writer& writer, const std::string& name, const std::vector<T>& values) {
-  writer.dataset("/training/" + name, {static_cast<Index>(values.size())}, values.data());
-}
-
-void write_training(Hdf5Writer& writer, const TrainingState<float>& state) {
-  writer.group("/training");
-  writer.attribute("/training", "step", state.step);
-  for (const auto& setting : state.settings) {
-    std::visit([&](const auto& value) { writer.attribute("/training", setting.first, value); },
-               setting.second);
-  }
-  if (!state.losses.empty()) {
-    std::vector<Index> updates(state.losses.size());
-    for (std::size_t i = 0; i < updates.size(); ++i) updates[i] = static_cast<Index>(i) + 1;
-    write_curve(writer, "updates", updates);
-    write_curve(writer, "losses", state.losses);
-    writer.scale("/training/losses", 0, "/training/updates", "update");
-  }
-  if (!state.evaluations.empty()) {
-    std::vector<Index> steps;
-    std::vector<double> losses;
-    std::vector<double> accuracies;
-    for (const EvaluationPoint& point : state.evaluations) {
-      steps.push_back(point.step);
-      losses.push_back(point.loss);
-      accuracies.push_back(point.accuracy);
-    }
-    write_curve(writer, "evaluation_steps", steps);
-    write_curve(writer, "evaluation_losses", losses);
-    write_curve(writer, "evaluation_accuracies", accuracies);
-    for (const char* name : {"losses", "accuracies"}) {
-      writer.scale(fmt::format("/training/evaluation_{}", name), 0, "/training/evaluation_steps",
-                   "update");
-    }
   }
 }
 
@@ -143,72 +93,6 @@ std::shared_ptr<const Tokenizer> read_tokenizer(const Hdf5Reader& reader, Index 
   }
 }
 
-// A one-dimensional dataset of wanted length, or of any length for -1; empty where there is none.
-template <class T>
-std::vector<T> read_curve(const Hdf5Reader& reader, const std::string& name, Index wanted) {
-  const std::string path = "/training/" + name;
-  if (!reader.has_dataset(path)) {
-    if (wanted <= 0) return {};
-    throw DataError(fmt::format("{}: {} is missing", reader.name(), path));
-  }
-  const Shape shape = reader.info(path).shape;
-  if (shape.size() != 1 || (wanted >= 0 && shape[0] != wanted)) {
-    throw DataError(fmt::format("{}: {}: wanted shape {}, got {}", reader.name(), path,
-                                wanted >= 0 ? fmt::format("({})", wanted) : "(n)",
-                                shape_text(shape)));
-  }
-  return reader.read<T>(path).values;
-}
-
-std::vector<float> read_moment(const Hdf5Reader& reader, const std::string& group,
-                               const ParamStore<float>& params) {
-  std::vector<float> moment(static_cast<std::size_t>(params.size()));
-  for (const ParamInfo& info : params.list()) {
-    const std::string path = group + "/" + info.name;
-    if (!reader.has_dataset(path)) {
-      throw DataError(fmt::format("{}: {} is missing: wanted shape {}", reader.name(), path,
-                                  shape_text(info.shape)));
-    }
-    const Shape shape = reader.info(path).shape;
-    if (shape != info.shape) {
-      throw DataError(fmt::format("{}: {}: wanted shape {}, got {}", reader.name(), path,
-                                  shape_text(info.shape), shape_text(shape)));
-    }
-    float* first = moment.data() + info.place.offset;
-    reader.read_rows<float>(path, 0, info.shape.front(), first);
-    if (!std::all_of(first, first + info.place.size(), [](float x) { return std::isfinite(x); })) {
-      throw DataError(fmt::format("{}: {}: wanted finite numbers", reader.name(), path));
-    }
-  }
-  return moment;
-}
-
-std::optional<TrainingState<float>> read_training(const Hdf5Reader& reader,
-                                                  const ParamStore<float>& params) {
-  if (!reader.has_group("/training")) return std::nullopt;
-  TrainingState<float> state;
-  const auto step = reader.int_attribute("/training", "step");
-  if (!step || *step < 0) {
-    throw DataError(fmt::format("{}: /training: wanted an attribute step of at least 0, {}",
-                                reader.name(),
-                                step ? fmt::format("got {}", *step) : std::string("found none")));
-  }
-  state.step = *step;
-  state.losses = read_curve<double>(reader, "losses", state.step);
-  const auto steps = read_curve<Index>(reader, "evaluation_steps", -1);
-  const auto count = static_cast<Index>(steps.size());
-  const auto losses = read_curve<double>(reader, "evaluation_losses", count);
-  const auto accuracies = read_curve<double>(reader, "evaluation_accuracies", count);
-  for (std::size_t i = 0; i < steps.size(); ++i) {
-    state.evaluations.push_back({steps[i], losses[i], accuracies[i]});
-  }
-  if (reader.has_group("/optimizer")) {
-    state.m = read_moment(reader, "/optimizer/m", params);
-    state.v = read_moment(reader, "/optimizer/v", params);
-  }
-  return state;
-}
-
 }  // namespace
 
 void write_checkpoint(Hdf5Writer& writer, const Transformer<float>& model,
@@ -217,13 +101,7 @@ void write_checkpoint(Hdf5Writer& writer, const Transformer<float>& model,
   write_config(writer, model.config());
   write_flat(writer, "/parameters", model.params(), model.params().values());
   if (tokenizer != nullptr) write_tokenizer(writer, *tokenizer);
-  if (training != nullptr) {
-    write_training(writer, *training);
-    if (!training->m.empty()) {
-      write_flat(writer, "/optimizer/m", model.params(), training->m.data());
-      write_flat(writer, "/optimizer/v", model.params(), training->v.data());
-    }
-  }
+  if (training != nullptr) write_training(writer, *training, model.params());
 }
 
 Checkpoint read_checkpoint(const Hdf5Reader& reader) {

@@ -101,14 +101,15 @@ struct TrainingMemory {
 };
 
 /// With f32 numbers. Throws UsageError where it leaves 63 bits.
-TrainingMemory training_memory(const ModelConfig& config, Index seq_len, Index batch, int threads);
+TrainingMemory training_memory(const ModelConfig& config, Index seq_len, Index batch, int threads,
+                               Index source_len = 0);
 
 /// Bytes of f32 activations that one sequence leaves on the tape, roughly.
-Index activation_bytes(const ModelConfig& config, Index seq_len);
+Index activation_bytes(const ModelConfig& config, Index seq_len, Index source_len = 0);
 
 /// Sequences in one chunk of a training step: about 1 MiB of f32 activations. Depends on the
 /// model's shape and the sequence length alone, never on threads or the machine, because the
 /// rounding of a sum over chunks depends on where they are cut.
-Index chunk_sequences(const ModelConfig& config, Index seq_len);
+Index chunk_sequences(const ModelConfig& config, Index seq_len, Index source_len = 0);
 
 }  // namespace attn

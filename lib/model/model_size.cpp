@@ -101,7 +101,7 @@ double forward_flops_per_token(const ModelConfig& config, Index seq_len) {
              static_cast<double>(c.head_dim) * attentions;
 }
 
-Index activation_bytes(const ModelConfig& config, Index seq_len) {
+Index activation_bytes(const ModelConfig& config, Index seq_len, Index source_len) {
   const ModelConfig c = config.completed();
   const bool both = c.arch == Arch::kEncoderDecoder;
   const Count q_dim = Count(c.heads) * Count(c.head_dim);
@@ -114,19 +114,22 @@ Index activation_bytes(const ModelConfig& config, Index seq_len) {
     const Count mlp = Count(c.activation == MlpActivation::kSwiglu ? 3 : 2) * Count(c.mlp_hidden);
     return residual + attention + mlp;
   };
-  const Count rows = per_row(both) * Count(c.depth) +
-                     per_row(false) * Count(both ? c.encoder_depth : 0) + Count(2) * Count(c.dim) +
-                     Count(c.vocab_size);
-  return (rows * Count(seq_len) * Count(4)).get();
+  const Count row = per_row(both) * Count(c.depth) + Count(2) * Count(c.dim) + Count(c.vocab_size);
+  // Of the source: the encoder's blocks, and its keys and values in each block of the decoder.
+  const Count source_row = per_row(false) * Count(both ? c.encoder_depth : 0) +
+                           Count(2) * kv_dim * Count(c.depth) + Count(2) * Count(c.dim);
+  return ((row * Count(seq_len) + source_row * Count(source_len)) * Count(4)).get();
 }
 
-TrainingMemory training_memory(const ModelConfig& config, Index seq_len, Index batch, int threads) {
+TrainingMemory training_memory(const ModelConfig& config, Index seq_len, Index batch, int threads,
+                               Index source_len) {
   const Count parameters = Count(count_parameters(config).total) * Count(4);
-  const Index chunk = std::min(chunk_sequences(config, seq_len), batch);
+  const Index chunk = std::min(chunk_sequences(config, seq_len, source_len), batch);
   const Count chunks = (batch + chunk - 1) / chunk;
   const Index workers = std::min<Index>(std::max(threads, 1), chunks.get());
   const Count gradients = parameters * Count(workers + 1);
-  const Count activations = Count(activation_bytes(config, seq_len)) * Count(chunk * workers);
+  const Count activations =
+      Count(activation_bytes(config, seq_len, source_len)) * Count(chunk * workers);
   TrainingMemory memory;
   memory.parameters = parameters.get();
   memory.optimizer = (parameters * Count(2)).get();
@@ -136,9 +139,10 @@ TrainingMemory training_memory(const ModelConfig& config, Index seq_len, Index b
   return memory;
 }
 
-Index chunk_sequences(const ModelConfig& config, Index seq_len) {
+Index chunk_sequences(const ModelConfig& config, Index seq_len, Index source_len) {
   constexpr Index kChunkBytes = Index{1} << 20;
-  return std::max<Index>(1, kChunkBytes / std::max<Index>(1, activation_bytes(config, seq_len)));
+  const Index each = activation_bytes(config, seq_len, source_len);
+  return std::max<Index>(1, kChunkBytes / std::max<Index>(1, each));
 }
 
 }  // namespace attn

@@ -41,7 +41,7 @@ class Turnstile {
 
 // The sequences of one chunk.
 struct Chunk {
-  Index batch = 0;
+  Index first = 0;  // sequence, within the batch
   TokenInput input;
   std::span<const Index> targets;
   std::span<const std::uint8_t> judged;  // empty: all
@@ -49,27 +49,48 @@ struct Chunk {
   bool judges(Index row) const { return judged.empty() || judged[static_cast<std::size_t>(row)]; }
 };
 
+void check(const Batch& batch) {
+  const auto holds = [](const auto& part, Index rows, bool may_be_empty) {
+    return static_cast<Index>(part.size()) == rows || (may_be_empty && part.empty());
+  };
+  const Index rows = batch.batch * batch.seq_len;
+  const Index source_rows = batch.batch * batch.source_len;
+  require_shape(rows > 0 && holds(batch.ids, rows, false) && holds(batch.targets, rows, false) &&
+                    holds(batch.key_mask, rows, true) && holds(batch.judged, rows, true) &&
+                    holds(batch.source, source_rows, false) &&
+                    holds(batch.source_mask, source_rows, true),
+                "batch gradient: shape of the batch");
+}
+
 class Chunks {
  public:
   Chunks(const ModelConfig& config, const Batch& batch)
-      : batch_(batch), size_(chunk_sequences(config, batch.seq_len)) {
-    require_shape(static_cast<Index>(batch.ids.size()) == batch.batch * batch.seq_len &&
-                      batch.targets.size() == batch.ids.size() && !batch.ids.empty(),
-                  "batch gradient: shape of the batch");
+      : batch_(batch), size_(chunk_sequences(config, batch.seq_len, batch.source_len)) {
+    check(batch);
   }
   Index count() const { return (batch_.batch + size_ - 1) / size_; }
   Chunk at(Index index) const {
-    const Index first = index * size_;
     Chunk chunk;
-    chunk.batch = std::min(size_, batch_.batch - first);
-    const auto from = static_cast<std::size_t>(first * batch_.seq_len);
-    const auto tokens = static_cast<std::size_t>(chunk.batch * batch_.seq_len);
-    chunk.input.ids = std::span<const Index>(batch_.ids).subspan(from, tokens);
-    chunk.input.rows = {chunk.batch, batch_.seq_len, nullptr};
-    chunk.targets = std::span<const Index>(batch_.targets).subspan(from, tokens);
-    if (!batch_.judged.empty()) {
-      chunk.judged = std::span<const std::uint8_t>(batch_.judged).subspan(from, tokens);
+    chunk.first = index * size_;
+    const Index sequences = std::min(size_, batch_.batch - chunk.first);
+    // The chunk's part of something with so many rows a sequence.
+    const auto part = [&](const auto& all, Index each) {
+      return std::span(all).subspan(static_cast<std::size_t>(chunk.first * each),
+                                    static_cast<std::size_t>(sequences * each));
+    };
+    const auto mask = [&](const std::vector<std::uint8_t>& all, Index each) {
+      return all.empty() ? nullptr : part(all, each).data();
+    };
+    const Index tokens = batch_.seq_len;
+    chunk.input.ids = part(batch_.ids, tokens);
+    chunk.input.rows = {sequences, tokens, mask(batch_.key_mask, tokens)};
+    if (batch_.source_len > 0) {
+      const Index source_tokens = batch_.source_len;
+      chunk.input.source = part(batch_.source, source_tokens);
+      chunk.input.source_rows = {sequences, source_tokens, mask(batch_.source_mask, source_tokens)};
     }
+    chunk.targets = part(batch_.targets, tokens);
+    if (!batch_.judged.empty()) chunk.judged = part(batch_.judged, tokens);
     return chunk;
   }
 
@@ -81,6 +102,50 @@ class Chunks {
 Index counted_targets(const Batch& batch) {
   return static_cast<Index>(std::count_if(batch.targets.begin(), batch.targets.end(),
                                           [](Index target) { return target != kIgnoreIndex; }));
+}
+
+// Sums over the sequences of a chunk, or of several.
+struct Score {
+  double loss_sum = 0;
+  Index counted = 0;
+  Index judged = 0;     // targets
+  Index right = 0;      // of those
+  Index sequences = 0;  // with a judged target
+  Index exact = 0;      // of those, right in all
+
+  void add(const Score& other) {
+    loss_sum += other.loss_sum;
+    counted += other.counted;
+    judged += other.judged;
+    right += other.right;
+    sequences += other.sequences;
+    exact += other.exact;
+  }
+};
+
+template <class T>
+Score score(const Chunk& chunk, In<T> logits) {
+  const CrossEntropy entropy = cross_entropy<T>(logits, chunk.targets, T{0}, Matrix<T>());
+  Score sum;
+  sum.loss_sum = entropy.loss_sum;
+  sum.counted = entropy.counted;
+  const Index tokens = chunk.input.rows.seq_len;
+  for (Index first = 0; first < logits.rows(); first += tokens) {
+    Index judged = 0;
+    Index right = 0;
+    for (Index row = first; row < first + tokens; ++row) {
+      const Index target = chunk.targets[static_cast<std::size_t>(row)];
+      if (target == kIgnoreIndex || !chunk.judges(row)) continue;
+      const T* begin = logits.row(row);
+      judged += 1;
+      right += std::max_element(begin, begin + logits.cols()) - begin == target ? 1 : 0;
+    }
+    sum.judged += judged;
+    sum.right += right;
+    sum.sequences += judged > 0 ? 1 : 0;
+    sum.exact += judged > 0 && right == judged ? 1 : 0;
+  }
+  return sum;
 }
 
 }  // namespace
@@ -102,7 +167,7 @@ template <class T>
 BatchGradient<T>::~BatchGradient() = default;
 
 template <class T>
-double BatchGradient<T>::compute(const Batch& batch, T* gradients) {
+double BatchGradient<T>::compute(const Batch& batch, T* gradients, const GradientOptions& options) {
   const Chunks chunks(model_.config(), batch);
   const Index parameters = model_.params().size();
   const Index counted = counted_targets(batch);
@@ -119,11 +184,15 @@ double BatchGradient<T>::compute(const Batch& batch, T* gradients) {
     Arena& arena = worker.work.arena();
     const Arena::Scope scope(arena);
     const Chunk chunk = chunks.at(index);
-    const Matrix<T> logits =
-        model_.forward(model_.pass(worker.work), chunk.input, nullptr, &worker.tape);
-    const CrossEntropy entropy = cross_entropy<T>(logits, chunk.targets, grad_scale, logits);
-    model_.backward({model_.params().values(), worker.gradients.data(), arena}, worker.tape,
-                    logits);
+    DropoutStream dropout = options.dropout;
+    dropout.first_sequence += chunk.first;
+    Pass<T> pass = model_.pass(worker.work);
+    if (dropout.rate > 0) pass.dropout = &dropout;
+    const Matrix<T> logits = model_.forward(pass, chunk.input, nullptr, &worker.tape);
+    const CrossEntropy entropy =
+        cross_entropy<T>(logits, chunk.targets, grad_scale, logits, options.label_smoothing);
+    model_.backward({model_.params().values(), worker.gradients.data(), arena, pass.dropout},
+                    worker.tape, logits);
     if (!turnstile.wait_for(index)) return false;
     add<T>(worker.gradients.data(), gradients, parameters);
     loss_sum += entropy.loss_sum;
@@ -148,41 +217,26 @@ double BatchGradient<T>::compute(const Batch& batch, T* gradients) {
 template <class T>
 Evaluation BatchGradient<T>::evaluate(const Batch& batch) {
   const Chunks chunks(model_.config(), batch);
-  struct Part {
-    CrossEntropy entropy;
-    Index judged = 0;
-    Index right = 0;
-  };
-  std::vector<Part> parts(static_cast<std::size_t>(chunks.count()));
+  std::vector<Score> scores(static_cast<std::size_t>(chunks.count()));
   parallel_for(chunks.count(), threads_, [&](Index index, int which) {
     Worker& worker = *workers_[static_cast<std::size_t>(which)];
     const Arena::Scope scope(worker.work.arena());
     const Chunk chunk = chunks.at(index);
     const Matrix<T> logits =
         model_.forward(model_.pass(worker.work), chunk.input, nullptr, nullptr);
-    Part& part = parts[static_cast<std::size_t>(index)];
-    part.entropy = cross_entropy<T>(logits, chunk.targets, T{0}, Matrix<T>());
-    for (Index row = 0; row < logits.rows(); ++row) {
-      const Index target = chunk.targets[static_cast<std::size_t>(row)];
-      if (target == kIgnoreIndex || !chunk.judges(row)) continue;
-      const T* begin = logits.row(row);
-      part.judged += 1;
-      part.right += std::max_element(begin, begin + logits.cols()) - begin == target ? 1 : 0;
-    }
+    scores[static_cast<std::size_t>(index)] = score<T>(chunk, logits);
   });
-  Evaluation sum;
-  Index judged = 0;
-  Index right = 0;
-  double loss_sum = 0;
-  for (const Part& part : parts) {
-    loss_sum += part.entropy.loss_sum;
-    sum.counted += part.entropy.counted;
-    judged += part.judged;
-    right += part.right;
-  }
-  if (sum.counted > 0) sum.loss = loss_sum / static_cast<double>(sum.counted);
-  if (judged > 0) sum.accuracy = static_cast<double>(right) / static_cast<double>(judged);
-  return sum;
+  Score sum;
+  for (const Score& score : scores) sum.add(score);
+  const auto share = [](Index part, Index all) {
+    return all > 0 ? static_cast<double>(part) / static_cast<double>(all) : 0.0;
+  };
+  Evaluation found;
+  found.counted = sum.counted;
+  if (sum.counted > 0) found.loss = sum.loss_sum / static_cast<double>(sum.counted);
+  found.accuracy = share(sum.right, sum.judged);
+  found.exact = share(sum.exact, sum.sequences);
+  return found;
 }
 
 template class BatchGradient<float>;

@@ -12,13 +12,21 @@ namespace attn {
 /// Loss and accuracy over a batch.
 struct Evaluation {
   double loss = 0;      // mean nats over the counted targets
-  double accuracy = 0;  // share of targets that have the largest logit
+  double accuracy = 0;  // share of judged targets that have the largest logit
+  double exact = 0;     // share of sequences, of those with a judged target, that are right in all
   Index counted = 0;    // targets in the loss
+};
+
+/// What training adds to the plain loss.
+struct GradientOptions {
+  DropoutStream dropout;  // of the update; rate 0: none. first_sequence is the batch's first
+  double label_smoothing = 0;
 };
 
 /// The gradient of a batch's mean loss: a map over fixed chunks (chunk_sequences), each forward and
 /// backward in one worker's own memory, and a reduction in the order of the chunks. The same bits
 /// for every number of threads. After a worker's first chunk it allocates nothing.
+/// Throws ShapeError for a batch whose parts do not fit each other or the model.
 template <class T>
 class BatchGradient {
  public:
@@ -26,9 +34,10 @@ class BatchGradient {
   ~BatchGradient();
 
   /// The mean loss of the batch; sets gradients (params().size()) to its gradient.
-  double compute(const Batch& batch, T* gradients);
+  double compute(const Batch& batch, T* gradients, const GradientOptions& options = {});
 
-  /// Loss and accuracy alone.
+  /// Loss and accuracy alone, without dropout and smoothing. `exact` is what greedy decoding from
+  /// each prefix would come to: a sequence is right only if every judged token is.
   Evaluation evaluate(const Batch& batch);
 
  private:

@@ -143,7 +143,7 @@ void expect_updates(const Reference& file, Transformer<T>& model) {
   std::vector<T> losses, norms, rates;
   for (Index step = 1; step <= data.steps(); ++step) {
     const StepReport report = trainer.step();
-    ASSERT_TRUE(report.finite);
+    ASSERT_TRUE(report.finite());
     losses.push_back(static_cast<T>(report.loss));
     norms.push_back(static_cast<T>(report.gradient_norm));
     rates.push_back(static_cast<T>(report.lr));

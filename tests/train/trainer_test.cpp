@@ -24,7 +24,7 @@ std::vector<std::byte> trained_file(int threads) {
   settings.threads = threads;
   Trainer<float> trainer(model, data, settings);
   for (int step = 0; step < 50; ++step) {
-    EXPECT_TRUE(trainer.step().finite);
+    EXPECT_TRUE(trainer.step().finite());
     if (step % 20 == 0) trainer.evaluate();
   }
   const IdTokenizer tokenizer(data.vocab_size());
@@ -98,13 +98,13 @@ TEST(Trainer, AStepThatIsNotFiniteUpdatesNothing) {
   model.params().initialise(1);
   const Progressions data(1);
   Trainer<float> trainer(model, data, {});
-  ASSERT_TRUE(trainer.step().finite);
+  ASSERT_TRUE(trainer.step().finite());
   const ParamInfo* bias = model.params().find("head.bias");
   model.params().values()[bias->place.offset] = std::numeric_limits<float>::infinity();
   const std::vector<float> before(model.params().values(),
                                   model.params().values() + bias->place.offset);
   const StepReport report = trainer.step();
-  EXPECT_FALSE(report.finite);
+  EXPECT_FALSE(report.finite());
   EXPECT_EQ(report.step, 1);
   EXPECT_EQ(trainer.state().step, 1);
   EXPECT_EQ(trainer.state().losses.size(), 1U);
