@@ -1,145 +1,103 @@
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 
-#include <cmath>
-#include <set>
-
 #include "model/checkpoint.h"
 #include "model/decoding.h"
-#include "ops/vector.h"
-#include "support/reference.h"
+#include "support/model_inputs.h"
 #include "support/truth.h"
 #include "train/trainer.h"
 
-// Whole decoders against PyTorch: logits, loss, attention weights, hidden states, every gradient,
-// and the parameters after 1, 2 and 10 updates, in float and in double.
+// What training makes of whole models, of one stack or two, padded or not, clipped and scheduled or
+// not, against PyTorch in float and in double: loss and every gradient by chunks and threads, the
+// losses, norms and rates of ten updates, and the parameters after 1, 2 and 10. (Logits, weights
+// and hidden states are held in tests/model.)
 
 namespace attn {
 namespace {
 
+using testing::ModelInputs;
 using testing::Reference;
 
-// Why a file is not this test's; empty where it is.
-std::string other_kind(const Reference& file) {
-  const std::string arch = file.text("arch");
-  if (arch != "decoder") return "arch '" + arch + "'";
-  for (const char* needed : {"/parameters", "/input/ids", "/input/targets", "/expected/logits"}) {
-    if (!file.has(needed)) return std::string("no ") + needed;
-  }
-  if (file.has("/input/padding_mask")) return "a padding mask";
-  if (file.has("/input/steps")) {
-    if (file.text("schedule", "/input/steps") != "constant") return "a learning-rate schedule";
-    if (file.real("clip_norm", "/input/steps") != 0) return "gradient clipping";
-  }
-  return "";
-}
-
-Batch batch_of(const Reference& file, std::vector<Index> ids, std::vector<Index> targets) {
-  const Shape shape = file.reader().info("/input/ids").shape;
+Batch batch_of(const ModelInputs& inputs) {
   Batch batch;
-  batch.batch = shape[0];
-  batch.seq_len = shape[1];
-  batch.ids = std::move(ids);
-  batch.targets = std::move(targets);
+  batch.batch = inputs.batch;
+  batch.seq_len = inputs.seq_len;
+  batch.ids = inputs.ids;
+  batch.targets = inputs.targets;
+  batch.key_mask = inputs.mask;
+  batch.source_len = inputs.source_len;
+  batch.source = inputs.source;
+  batch.source_mask = inputs.source_mask;
   return batch;
 }
 
 // The batch of each update, as a data source, so that the Trainer itself is what is tested.
 class StoredBatches : public DataSource {
  public:
-  explicit StoredBatches(const Reference& file)
-      : file_(file),
-        vocab_size_(file.count("vocab_size")),
-        first_(batch_of(file, file.ids("/input/ids"), file.ids("/input/targets"))),
-        ids_(file.ids("/input/steps/ids")),
-        targets_(file.ids("/input/steps/targets")) {}
+  StoredBatches(const Reference& file, const ModelConfig& config)
+      : config_(config), first_(batch_of(testing::model_inputs(file).front())) {
+    for (const ModelInputs& inputs : testing::model_inputs(file, "/input/steps")) {
+      steps_.push_back(batch_of(inputs));
+    }
+  }
 
-  Index vocab_size() const override { return vocab_size_; }
+  Index vocab_size() const override { return config_.vocab_size; }
+  Index source_vocab_size() const override { return config_.source_vocab_size; }
   Index seq_len() const override { return first_.seq_len; }
-  Index steps() const { return static_cast<Index>(ids_.size()) / (first_.batch * first_.seq_len); }
+  Index source_len() const override { return first_.source_len; }
+  Index steps() const { return static_cast<Index>(steps_.size()); }
   Batch training_batch(Index step, Index) const override {
-    const Index tokens = first_.batch * first_.seq_len;
-    const auto cut = [&](const std::vector<Index>& all) {
-      return std::vector<Index>(all.begin() + step * tokens, all.begin() + (step + 1) * tokens);
-    };
-    return batch_of(file_, cut(ids_), cut(targets_));
+    return steps_.at(static_cast<std::size_t>(step));
   }
   const Batch& evaluation_batch() const override { return first_; }
 
  private:
-  const Reference& file_;
-  Index vocab_size_;
+  ModelConfig config_;
   Batch first_;
-  std::vector<Index> ids_, targets_;
+  std::vector<Batch> steps_;
 };
-
-template <class T>
-void expect_group(const Reference& file, const std::string& group,
-                  const std::map<std::string, Tensor<T>, std::less<>>& found) {
-  if (!file.has(group)) return;
-  for (const std::string& name : file.reader().children(group)) {
-    const auto at = found.find(name);
-    ASSERT_NE(at, found.end()) << group << '/' << name << " was not computed";
-    file.expect_near(fmt::format("{}/{}", group, name), at->second.values);
-  }
-}
-
-template <class T>
-void expect_parameters(const Reference& file, const std::string& group, const ParamStore<T>& params,
-                       const T* values) {
-  if (!file.has(group)) return;
-  EXPECT_EQ(file.reader().children(group).size(), params.list().size()) << group;
-  for (const ParamInfo& info : params.list()) {
-    file.expect_near(group + "/" + info.name, values + info.place.offset, info.place.size());
-  }
-}
-
-template <class T>
-void expect_forward(const Reference& file, const Transformer<T>& model) {
-  Workspace work;
-  Probe<T> probe;
-  probe.want_weights = probe.want_hidden = true;
-  Pass<T> pass = model.pass(work);
-  pass.probe = &probe;
-  // trained_gpt stores the logits of its first sequences alone.
-  const Shape shape = file.reader().info("/expected/logits").shape;
-  std::vector<Index> ids = file.ids("/input/ids");
-  ids.resize(static_cast<std::size_t>(shape[0] * shape[1]));
-  TokenInput input;
-  input.ids = ids;
-  input.rows = {shape[0], shape[1], nullptr};
-  const Matrix<T> logits = model.forward(pass, input, nullptr, nullptr);
-  file.expect_near("/expected/logits", logits.data(), logits.size());
-  expect_group(file, "/expected/attention", probe.weights);
-  expect_group(file, "/expected/hidden", probe.hidden);
-}
 
 template <class T>
 void expect_loss_and_gradients(const Reference& file, const Transformer<T>& model) {
   constexpr bool kFloat = std::is_same_v<T, float>;
-  const Batch batch = batch_of(file, file.ids("/input/ids"), file.ids("/input/targets"));
+  const Batch batch = batch_of(testing::model_inputs(file).front());
   BatchGradient<T> gradient(model, 2);
   std::vector<T> found(static_cast<std::size_t>(model.params().size()));
   const double loss = gradient.compute(batch, found.data());
   file.expect_near("/expected/loss", loss, kFloat);
   file.expect_near("/expected/loss", gradient.evaluate(batch).loss, kFloat);
-  expect_parameters(file, "/expected/gradients", model.params(), found.data());
+  testing::expect_parameters(file, "/expected/gradients", model.params(), found.data());
+}
+
+TrainerSettings settings_of(const Reference& file, const StoredBatches& data) {
+  const std::string group = "/input/steps";
+  TrainerSettings settings;
+  settings.adamw.lr = file.real("lr", group);
+  settings.adamw.beta1 = file.real("beta1", group);
+  settings.adamw.beta2 = file.real("beta2", group);
+  settings.adamw.eps = file.real("eps", group);
+  settings.adamw.weight_decay = file.real("weight_decay", group);
+  const auto kind = parse_enum<ScheduleKind>(file.text("schedule", group));
+  EXPECT_TRUE(kind.has_value()) << file.text("schedule", group);
+  settings.schedule = kind.value_or(ScheduleKind::kConstant);
+  // The reference's constant rate has neither a floor nor a warm-up.
+  if (settings.schedule != ScheduleKind::kConstant) {
+    settings.min_lr = file.real("min_lr", group);
+    settings.warmup = file.count("warmup_steps", group);
+  }
+  settings.steps = file.count("total_steps", group);
+  settings.clip = file.real("clip_norm", group);
+  settings.batch = data.evaluation_batch().batch;
+  settings.threads = 2;
+  return settings;
 }
 
 template <class T>
 void expect_updates(const Reference& file, Transformer<T>& model) {
   constexpr bool kFloat = std::is_same_v<T, float>;
   if (!file.has("/input/steps")) return;
-  const StoredBatches data(file);
-  TrainerSettings settings;
-  settings.adamw.lr = file.real("lr", "/input/steps");
-  settings.adamw.beta1 = file.real("beta1", "/input/steps");
-  settings.adamw.beta2 = file.real("beta2", "/input/steps");
-  settings.adamw.eps = file.real("eps", "/input/steps");
-  settings.adamw.weight_decay = file.real("weight_decay", "/input/steps");
-  settings.batch = data.evaluation_batch().batch;
-  settings.threads = 2;
-  Trainer<T> trainer(model, data, settings);
+  const StoredBatches data(file, model.config());
+  Trainer<T> trainer(model, data, settings_of(file, data));
   std::vector<T> losses, norms, rates;
   for (Index step = 1; step <= data.steps(); ++step) {
     const StepReport report = trainer.step();
@@ -150,16 +108,18 @@ void expect_updates(const Reference& file, Transformer<T>& model) {
     const std::string after = "/expected/after_" + std::to_string(step);
     if (!file.has(after)) continue;
     file.expect_near(after + "/loss", trainer.evaluate().loss, kFloat);
-    expect_parameters(file, after + "/parameters", model.params(), model.params().values());
+    testing::expect_parameters(file, after + "/parameters", model.params(),
+                               model.params().values());
   }
   file.expect_near("/expected/learning_rates", rates);
   file.expect_near("/expected/step_losses", losses);
   file.expect_near("/expected/gradient_norms", norms);
 }
 
+// Of trained_gpt.
 template <class T>
 void expect_continuations(const Reference& file, const Transformer<T>& model) {
-  if (!file.has("/expected/tokens")) return;
+  if (!file.has("/expected/tokens") || !file.has("/input/prompts")) return;
   const Tensor<Index> prompts = file.reader().read<Index>("/input/prompts");
   const Tensor<Index> tokens = file.reader().read<Index>("/expected/tokens");
   for (Index row = 0; row < prompts.dim(0); ++row) {
@@ -178,35 +138,29 @@ void expect_continuations(const Reference& file, const Transformer<T>& model) {
 }
 
 template <class T>
-void expect_all(const Reference& file) {
-  const auto model = read_model<T>(file.reader());
-  expect_forward<T>(file, *model);
-  expect_loss_and_gradients<T>(file, *model);
-  expect_continuations<T>(file, *model);
-  expect_updates<T>(file, *model);
-}
-
-template <class T>
 void hold_every_file() {
   testing::TruthCount count;
   for (const auto& path : testing::reference_files()) {
     SCOPED_TRACE(path.string());
     const Reference file(path);
-    const std::string why = other_kind(file);
+    const std::string why = testing::no_model_inputs(file);
     if (!why.empty()) {
       count.skip(path, why);
       continue;
     }
     count.hold();
-    expect_all<T>(file);
+    const auto model = read_model<T>(file.reader());
+    expect_loss_and_gradients<T>(file, *model);
+    expect_continuations<T>(file, *model);
+    expect_updates<T>(file, *model);
   }
 }
 
-TEST(ReferenceDecoders, InFloat) {
+TEST(ReferenceModels, TrainInFloat) {
   hold_every_file<float>();
 }
 
-TEST(ReferenceDecoders, InDouble) {
+TEST(ReferenceModels, TrainInDouble) {
   hold_every_file<double>();
 }
 
