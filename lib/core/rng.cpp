@@ -6,20 +6,10 @@
 
 namespace attn {
 
-Rng::Rng(std::uint64_t seed, RandomPurpose purpose, std::uint32_t stream)
-    : key_{static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32)},
-      counter_{0, 0, stream, static_cast<std::uint32_t>(purpose)} {}
-
-void Rng::refill() {
-  constexpr std::uint64_t kMultiplier0 = 0xD2511F53;
-  constexpr std::uint64_t kMultiplier1 = 0xCD9E8D57;
-  constexpr std::uint32_t kWeyl0 = 0x9E3779B9;
-  constexpr std::uint32_t kWeyl1 = 0xBB67AE85;
-  auto x = counter_;
-  auto key = key_;
-  for (int round = 0; round < 10; ++round) {
-    const std::uint64_t product0 = kMultiplier0 * x[0];
-    const std::uint64_t product1 = kMultiplier1 * x[2];
+Philox::Counter Philox::block(Counter x, Key key) {
+  for (int round = 0; round < kRounds; ++round) {
+    const std::uint64_t product0 = std::uint64_t{kMultiplier0} * x[0];
+    const std::uint64_t product1 = std::uint64_t{kMultiplier1} * x[2];
     x = {static_cast<std::uint32_t>(product1 >> 32) ^ x[1] ^ key[0],
          static_cast<std::uint32_t>(product1),
          static_cast<std::uint32_t>(product0 >> 32) ^ x[3] ^ key[1],
@@ -27,7 +17,14 @@ void Rng::refill() {
     key[0] += kWeyl0;
     key[1] += kWeyl1;
   }
-  output_ = x;
+  return x;
+}
+
+Rng::Rng(std::uint64_t seed, RandomPurpose purpose, std::uint32_t stream)
+    : key_(Philox::key_of(seed)), counter_{0, 0, stream, static_cast<std::uint32_t>(purpose)} {}
+
+void Rng::refill() {
+  output_ = Philox::block(counter_, key_);
   left_ = 4;
   if (++counter_[0] == 0) ++counter_[1];
 }

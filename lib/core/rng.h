@@ -18,10 +18,28 @@ enum class RandomPurpose : std::uint32_t {
   kBenchmark = 7,
 };
 
-/// Counter-based random numbers (Philox4x32-10; Salmon et al. 2011, "Parallel random numbers: as
-/// easy as 1, 2, 3"): the n-th number depends on (seed, purpose, stream, n) and on nothing else,
-/// so threads, chunks and resuming cannot change it. `stream` is a training step, a parameter,
-/// a sample: whatever must be independent of its neighbours. Same numbers on every machine.
+/// Philox4x32-10 (Salmon et al. 2011, "Parallel random numbers: as easy as 1, 2, 3"): four random
+/// words as a function of a counter and a key.
+struct Philox {
+  using Counter = std::array<std::uint32_t, 4>;
+  using Key = std::array<std::uint32_t, 2>;
+
+  static constexpr int kRounds = 10;
+  static constexpr std::uint32_t kMultiplier0 = 0xD2511F53;
+  static constexpr std::uint32_t kMultiplier1 = 0xCD9E8D57;
+  static constexpr std::uint32_t kWeyl0 = 0x9E3779B9;
+  static constexpr std::uint32_t kWeyl1 = 0xBB67AE85;
+
+  static Counter block(Counter counter, Key key);
+  static Key key_of(std::uint64_t seed) {
+    return {static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32)};
+  }
+};
+
+/// Counter-based random numbers, by Philox: the n-th number depends on (seed, purpose, stream, n)
+/// and on nothing else, so threads, chunks and resuming cannot change it. `stream` is a training
+/// step, a parameter, a sample: whatever must be independent of its neighbours. Same numbers on
+/// every machine.
 class Rng {
  public:
   Rng(std::uint64_t seed, RandomPurpose purpose, std::uint32_t stream = 0);
@@ -40,9 +58,9 @@ class Rng {
  private:
   void refill();
 
-  std::array<std::uint32_t, 2> key_;
-  std::array<std::uint32_t, 4> counter_;
-  std::array<std::uint32_t, 4> output_{};
+  Philox::Key key_;
+  Philox::Counter counter_;
+  Philox::Counter output_{};
   int left_ = 0;
   double spare_normal_ = 0.0;
   bool has_spare_normal_ = false;

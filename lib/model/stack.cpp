@@ -74,6 +74,7 @@ Matrix<T> Stack<T>::forward(const Pass<T>& pass, std::span<const Index> ids, con
     tape->blocks.resize(blocks_.size());
   }
   Matrix<T> x = embed(pass, ids, rows, cache != nullptr ? cache->length() : 0);
+  drop_sequences<T>(pass.dropout, tokens_.weight(), rows, x);
   look(pass, "embedding", x, rows);
   for (std::size_t i = 0; i < blocks_.size(); ++i) {
     const auto layer = static_cast<Index>(i);
@@ -113,7 +114,8 @@ void Stack<T>::backward(const BackwardPass<T>& pass, const StackTape<T>& tape, I
     blocks_[i].backward(pass, tape.blocks[i], d_out, d_in, d_context);
     std::swap(d_out, d_in);
   }
-  // x = tokens[ids] + positions
+  // x = drop(tokens[ids] + positions)
+  drop_sequences<T>(pass.dropout, tokens_.weight(), tape.rows, d_out);
   tokens_.backward(pass, tape.ids, d_out);
   if (positions_) {
     Index* at = pass.arena.template allocate<Index>(tape.rows.seq_len);

@@ -50,7 +50,8 @@ Attention<T>::Attention(ParamStore<T>& store, const std::string& name,
 }
 
 template <class T>
-AttendMask<T> Attention<T>::mask(const Sequences& source_rows, Index sequence, Index pos0) const {
+AttendMask<T> Attention<T>::mask(const Sequences& source_rows, Index sequence, Index pos0,
+                                 const DropoutStream* dropout, Index first_row) const {
   AttendMask<T> mask;
   mask.causal = config_.causal && !config_.cross;
   mask.offset = pos0;
@@ -58,6 +59,10 @@ AttendMask<T> Attention<T>::mask(const Sequences& source_rows, Index sequence, I
   if (source_rows.key_mask != nullptr) {
     mask.allowed.data = source_rows.key_mask + sequence * source_rows.seq_len;
     mask.allowed.col_stride = 1;
+  }
+  if (dropout != nullptr) {
+    mask.dropout = dropout->mask(q_proj_.weight(), sequence);
+    mask.dropout.first_row = first_row;
   }
   return mask;
 }
@@ -89,7 +94,8 @@ void Attention<T>::mix(const Pass<T>& pass, In<T> q, const Sequences& rows,
     if (weights != nullptr) probe.weights = arena.allocate<T>(heads * count * kv_len);
     const Index row = sequence * q_len + first;
     attend<T>(shape_, q.row_block(row, count), std::span<const KvRun<T>>(runs + sequence, 1),
-              mask(source_rows, sequence, pos0 + first), mixed.row_block(row, count), probe, arena);
+              mask(source_rows, sequence, pos0 + first, pass.dropout, first),
+              mixed.row_block(row, count), probe, arena);
     for (Index head = 0; head < heads; ++head) {
       const Index to = (sequence * heads + head) * q_len + first;
       if (lse != nullptr) std::copy_n(probe.lse + head * count, count, lse + to);
@@ -108,7 +114,8 @@ Matrix<T> Attention<T>::forward(const Pass<T>& pass, In<T> x, const Sequences& r
                 "attention: rows of x");
   require_shape(config_.cross == (context != nullptr),
                 "attention: context without cross or vice versa");
-  require_shape(slot == nullptr || tape == nullptr, "attention: a tape beside a cache");
+  require_shape(slot == nullptr || (tape == nullptr && pass.dropout == nullptr),
+                "attention: a tape or dropout beside a cache");
   require_shape(slot == nullptr || config_.cross || rows.key_mask == nullptr,
                 "attention: a key mask beside a cache");
   const Matrix<const T> source = config_.cross ? context->x : x;
@@ -171,7 +178,7 @@ void Attention<T>::backward(const BackwardPass<T>& pass, const AttentionTape<T>&
     const Index row = i * q_len;
     const Index key = i * kv_len;
     attend_backward<T>(shape_, tape.q.row_block(row, q_len), tape.k.row_block(key, kv_len),
-                       tape.v.row_block(key, kv_len), mask(tape.source_rows, i, 0),
+                       tape.v.row_block(key, kv_len), mask(tape.source_rows, i, 0, pass.dropout, 0),
                        tape.mixed.row_block(row, q_len), tape.lse + row * shape_.heads,
                        d_mixed.row_block(row, q_len), d_q.row_block(row, q_len),
                        d_k.row_block(key, kv_len), d_v.row_block(key, kv_len), pass.arena);

@@ -59,7 +59,8 @@ class Attention {
   /// x (rows.batch * rows.seq_len, dim) -> the same shape. context is null in self-attention.
   /// With a slot, self-attention appends the rows' keys and values and sees all that the slot
   /// holds, row 0 standing at position slot->length(); cross-attention projects the context only
-  /// when the slot is empty. tape may be null; a tape beside a slot is a ShapeError.
+  /// when the slot is empty. tape may be null; a tape or dropout beside a slot is a ShapeError.
+  /// Dropout hides attention weights; the residual's own is the block's.
   Matrix<T> forward(const Pass<T>& pass, In<T> x, const Sequences& rows, const Context<T>* context,
                     KvSlot<T>* slot, AttentionTape<T>* tape) const;
 
@@ -68,7 +69,8 @@ class Attention {
                 Matrix<T> d_context) const;
 
  private:
-  AttendMask<T> mask(const Sequences& source_rows, Index sequence, Index pos0) const;
+  AttendMask<T> mask(const Sequences& source_rows, Index sequence, Index pos0,
+                     const DropoutStream* dropout, Index first_row) const;
   void mix(const Pass<T>& pass, In<T> q, const Sequences& rows, const Sequences& source_rows,
            Index pos0, const KvRun<T>* runs, Matrix<T> mixed, T* lse) const;
 

@@ -11,36 +11,45 @@ AttentionConfig crossing(AttentionConfig config) {
 }
 
 // The two placements, once for all three parts of a block. `part` is forward of what stands in
-// the residual; its result is its own, so the sum is taken in place.
+// the residual; its result is its own, so dropout and the sum are taken in place.
 template <class T, class Part>
 Matrix<T> residual(const Pass<T>& pass, NormPlacement placement, const Norm<T>& norm, In<T> x,
-                   NormTape<T>* tape, const Part& part) {
-  if (placement == NormPlacement::kPre) {
-    Matrix<T> y = part(norm.forward(pass, x, tape));
-    add<T>(x, y);
-    return y;
-  }
-  Matrix<T> sum = part(x);
+                   const Sequences& rows, NormTape<T>* tape, const Part& part) {
+  const bool pre = placement == NormPlacement::kPre;
+  Matrix<T> sum = part(pre ? norm.forward(pass, x, tape) : x);
+  drop_sequences<T>(pass.dropout, norm.weight(), rows, sum);
   add<T>(x, sum);
-  return norm.forward(pass, sum, tape);
+  return pre ? sum : norm.forward(pass, sum, tape);
+}
+
+// The gradient by what a part made, from that by the residual's sum.
+template <class T>
+In<T> before_dropout(const BackwardPass<T>& pass, const Norm<T>& norm, const Sequences& rows,
+                     In<T> d_sum) {
+  if (pass.dropout == nullptr) return d_sum;
+  Matrix<T> d_part = pass.arena.template zeros<T>(d_sum.rows(), d_sum.cols());
+  add<T>(d_sum, d_part);
+  drop_sequences<T>(pass.dropout, norm.weight(), rows, d_part);
+  return d_part;
 }
 
 // part(d_y, d_x) adds the gradient of what stands in the residual.
 template <class T, class Part>
 void residual_backward(const BackwardPass<T>& pass, NormPlacement placement, const Norm<T>& norm,
-                       const NormTape<T>& tape, In<T> d_y, Matrix<T> d_x, const Part& part) {
+                       const Sequences& rows, const NormTape<T>& tape, In<T> d_y, Matrix<T> d_x,
+                       const Part& part) {
   const Arena::Scope scope(pass.arena);
   Matrix<T> between = pass.arena.template zeros<T>(d_y.rows(), d_y.cols());
   if (placement == NormPlacement::kPre) {
-    // y = x + part(norm(x))
+    // y = x + drop(part(norm(x)))
     add<T>(d_y, d_x);
-    part(d_y, between);
+    part(before_dropout(pass, norm, rows, d_y), between);
     norm.backward(pass, tape, between, d_x);
   } else {
-    // y = norm(x + part(x))
+    // y = norm(x + drop(part(x)))
     norm.backward(pass, tape, d_y, between);
     add<T>(between, d_x);
-    part(between, d_x);
+    part(before_dropout(pass, norm, rows, between), d_x);
   }
 }
 
@@ -71,40 +80,41 @@ Matrix<T> Block<T>::forward(const Pass<T>& pass, In<T> x, const Sequences& rows,
                             const Context<T>* context, KvSlot<T>* self_slot, KvSlot<T>* cross_slot,
                             BlockTape<T>* tape) const {
   require_shape(cross_attn_.has_value() == (context != nullptr), "block: context");
-  Matrix<const T> y =
-      residual<T>(pass, placement_, norm1_, x, tape ? &tape->norm1 : nullptr, [&](In<T> part) {
+  Matrix<const T> y = residual<T>(
+      pass, placement_, norm1_, x, rows, tape ? &tape->norm1 : nullptr, [&](In<T> part) {
         return attn_.forward(pass, part, rows, nullptr, self_slot, tape ? &tape->attn : nullptr);
       });
   if (cross_attn_) {
-    y = residual<T>(pass, placement_, *norm_cross_, y, tape ? &tape->norm_cross : nullptr,
+    y = residual<T>(pass, placement_, *norm_cross_, y, rows, tape ? &tape->norm_cross : nullptr,
                     [&](In<T> part) {
                       return cross_attn_->forward(pass, part, rows, context, cross_slot,
                                                   tape ? &tape->cross_attn : nullptr);
                     });
   }
-  return residual<T>(pass, placement_, norm2_, y, tape ? &tape->norm2 : nullptr, [&](In<T> part) {
-    return mlp_.forward(pass, part, tape ? &tape->mlp : nullptr);
-  });
+  return residual<T>(
+      pass, placement_, norm2_, y, rows, tape ? &tape->norm2 : nullptr,
+      [&](In<T> part) { return mlp_.forward(pass, part, tape ? &tape->mlp : nullptr); });
 }
 
 template <class T>
 void Block<T>::backward(const BackwardPass<T>& pass, const BlockTape<T>& tape, In<T> d_y,
                         Matrix<T> d_x, Matrix<T> d_context) const {
   const Arena::Scope scope(pass.arena);
+  const Sequences& rows = tape.attn.rows;
   Matrix<T> d_before_mlp = pass.arena.template zeros<T>(d_y.rows(), d_y.cols());
   residual_backward<T>(
-      pass, placement_, norm2_, tape.norm2, d_y, d_before_mlp,
+      pass, placement_, norm2_, rows, tape.norm2, d_y, d_before_mlp,
       [&](In<T> d_part, Matrix<T> d_in) { mlp_.backward(pass, tape.mlp, d_part, d_in); });
   Matrix<T> d_before_cross = d_before_mlp;
   if (cross_attn_) {
     d_before_cross = pass.arena.template zeros<T>(d_y.rows(), d_y.cols());
-    residual_backward<T>(pass, placement_, *norm_cross_, tape.norm_cross, d_before_mlp,
+    residual_backward<T>(pass, placement_, *norm_cross_, rows, tape.norm_cross, d_before_mlp,
                          d_before_cross, [&](In<T> d_part, Matrix<T> d_in) {
                            cross_attn_->backward(pass, tape.cross_attn, d_part, d_in, d_context);
                          });
   }
   residual_backward<T>(
-      pass, placement_, norm1_, tape.norm1, d_before_cross, d_x,
+      pass, placement_, norm1_, rows, tape.norm1, d_before_cross, d_x,
       [&](In<T> d_part, Matrix<T> d_in) { attn_.backward(pass, tape.attn, d_part, d_in, {}); });
 }
 

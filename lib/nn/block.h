@@ -32,7 +32,8 @@ struct BlockTape {
   MlpTape<T> mlp;
 };
 
-/// Self-attention, cross-attention where there is a context, MLP; each with its residual.
+/// Self-attention, cross-attention where there is a context, MLP; each with its residual, whose
+/// branch dropout acts on before the sum (Vaswani et al. 2017, section 5.4).
 template <class T>
 class Block {
  public:

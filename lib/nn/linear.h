@@ -19,6 +19,7 @@ class Linear {
   /// The map by a matrix that another layer owns: a tied head.
   explicit Linear(Param weight) : weight_(weight) {}
 
+  Param weight() const { return weight_; }
   Index in() const { return weight_.cols; }
   Index out() const { return weight_.rows; }
 

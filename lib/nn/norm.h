@@ -27,6 +27,8 @@ class Norm {
   Norm(ParamStore<T>& store, const std::string& name, Index dim, NormType type, double eps,
        bool bias = true);
 
+  Param weight() const { return weight_; }
+
   /// x (rows, dim) -> (rows, dim); tape may be null.
   Matrix<T> forward(const Pass<T>& pass, In<T> x, NormTape<T>* tape) const;
 

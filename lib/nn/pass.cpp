@@ -24,4 +24,22 @@ Index KeyRowCounts::each() const {
   return first;
 }
 
+DropoutMask DropoutStream::mask(const Param& layer, Index sequence) const {
+  return dropout_mask(rate, seed, step, layer.offset, first_sequence + sequence);
+}
+
+template <class T>
+void drop_sequences(const DropoutStream* stream, const Param& layer, const Sequences& rows,
+                    Matrix<T> x) {
+  if (stream == nullptr) return;
+  for (Index i = 0; i < rows.batch; ++i) {
+    drop<T>(stream->mask(layer, i), x.row_block(i * rows.seq_len, rows.seq_len));
+  }
+}
+
+template void drop_sequences<float>(const DropoutStream*, const Param&, const Sequences&,
+                                    Matrix<float>);
+template void drop_sequences<double>(const DropoutStream*, const Param&, const Sequences&,
+                                     Matrix<double>);
+
 }  // namespace attn

@@ -7,6 +7,8 @@
 
 #include "core/arena.h"
 #include "core/tensor.h"
+#include "nn/param_store.h"
+#include "ops/dropout.h"
 
 namespace attn {
 
@@ -66,7 +68,16 @@ struct DropoutStream {
   std::uint64_t seed = 0;
   Index step = 0;            // number of the update
   Index first_sequence = 0;  // number, within the update, of the pass's first sequence
+
+  /// Of a layer, which the offset of one of its parameters names, and one of the pass's sequences.
+  DropoutMask mask(const Param& layer, Index sequence) const;
 };
+
+/// Dropout of a layer's rows, sequence by sequence: of its output, or of the gradient by that. No
+/// stream: nothing is done.
+template <class T>
+void drop_sequences(const DropoutStream* stream, const Param& layer, const Sequences& rows,
+                    Matrix<T> x);
 
 /// What every layer's forward needs beside its input. The result lies in work.arena().
 template <class T>

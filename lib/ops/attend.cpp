@@ -74,6 +74,7 @@ void attend_tile(const Call<T>& call, const RowBlock& block, const Tile<T>& tile
     multiply<T>({q.data(), q.stride(), 1}, tile.turned, {nullptr, ranges}, false, whole);
   }
   softmax_tile(call.mask, call.scale, block, ranges, tile.key0, s, state, call.kept);
+  if (call.mask.dropout.on()) drop_tile<T>(call.mask.dropout, block, ranges, tile.key0, s);
   scale_each_row<T>(state.factor, out);
   if (tile.skip_hidden) {
     mix_seen<T>({s.data(), s.stride(), 1}, tile.v, out);

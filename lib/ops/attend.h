@@ -5,6 +5,7 @@
 
 #include "core/arena.h"
 #include "core/matrix.h"
+#include "ops/dropout.h"
 
 namespace attn {
 
@@ -45,7 +46,8 @@ struct ScoreGrid {
 ///   hidden unless  j < kv_len,  j <= p if causal,  p - window_left <= j <= p + window_right,
 ///   and allowed (row, j) is not 0;  softmax over what is seen, exp(sink) in the denominator too.
 /// A hidden key has weight exactly 0 and no influence, not even a NaN's. A row that sees nothing
-/// gives zeros and a log-sum-exp of minus infinity.
+/// gives zeros and a log-sum-exp of minus infinity. Dropout comes last: it hides normalised weights
+/// from the mix, and changes neither the log-sum-exp nor what a probe sees.
 template <class T>
 struct AttendMask {
   bool causal = false;
@@ -59,6 +61,7 @@ struct AttendMask {
   const T* sinks = nullptr;         // (heads), not scaled, not capped
   ScoreGrid<T> bias;                // added; minus infinity hides
   ScoreGrid<std::uint8_t> allowed;  // 0 hides
+  DropoutMask dropout;              // of weights, by (head, row, key)
 };
 
 /// What a caller may want beside the output; null where it does not.

@@ -88,10 +88,15 @@ void backward_tile(const BackwardCall<T>& call, const RowBlock& block, const Bac
   // out = weights * v
   multiply<T>({d_out.data(), d_out.stride(), 1}, tile.turned_v, {nullptr, ranges}, false,
               of_tile(scratch.gradients, stride));
-  softmax_backward_tile<T>(call.mask, call.scale, block, ranges, tile.key0,
-                           of_tile(scratch.weights, keys), of_tile(scratch.gradients, keys),
+  const Matrix<T> weights = of_tile(scratch.weights, keys);
+  const Matrix<T> gradients = of_tile(scratch.gradients, keys);
+  const DropoutMask& dropout = call.mask.dropout;
+  // The mix saw drop(weights): drop is its own backward.
+  if (dropout.on()) drop_tile<T>(dropout, block, ranges, tile.key0, gradients);
+  softmax_backward_tile<T>(call.mask, call.scale, block, ranges, tile.key0, weights, gradients,
                            scratch.slopes, call.lse + block.head * call.q.rows() + block.row,
                            common);
+  if (dropout.on()) drop_tile<T>(dropout, block, ranges, tile.key0, weights);
   multiply<T>({scratch.weights, 1, stride}, d_out, {scratch.rows, nullptr}, true, tile.d_v);
   multiply<T>({scratch.gradients, 1, stride}, q, {scratch.rows, nullptr}, true, tile.d_k);
   if (tile.skip_hidden) {

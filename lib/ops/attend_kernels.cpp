@@ -22,6 +22,7 @@ ATTNTOOLS_BOTH_TYPES(multiply_tile);
 ATTNTOOLS_BOTH_TYPES(mix_seen_rows);
 ATTNTOOLS_BOTH_TYPES(softmax_rows_of_tile);
 ATTNTOOLS_BOTH_TYPES(softmax_backward_rows_of_tile);
+ATTNTOOLS_BOTH_TYPES(drop_rows_of_tile);
 ATTNTOOLS_BOTH_TYPES(scale_rows);
 ATTNTOOLS_BOTH_TYPES(weights_row);
 ATTNTOOLS_BOTH_TYPES(dots_of_rows);
@@ -40,6 +41,7 @@ ATTNTOOLS_EXPORT(multiply_tile);
 ATTNTOOLS_EXPORT(mix_seen_rows);
 ATTNTOOLS_EXPORT(softmax_rows_of_tile);
 ATTNTOOLS_EXPORT(softmax_backward_rows_of_tile);
+ATTNTOOLS_EXPORT(drop_rows_of_tile);
 ATTNTOOLS_EXPORT(scale_rows);
 ATTNTOOLS_EXPORT(weights_row);
 ATTNTOOLS_EXPORT(dots_of_rows);
@@ -68,6 +70,12 @@ void softmax_tile(const AttendMask<T>& mask, std::type_identity_t<T> scale, cons
                   const KeyRange* ranges, Index key0, Matrix<T> s, const RunningSoftmax<T>& state,
                   const KeptScores<T>& kept) {
   ATTNTOOLS_DISPATCH(T, softmax_rows_of_tile)(mask, scale, block, ranges, key0, s, state, kept);
+}
+
+template <class T>
+void drop_tile(const DropoutMask& mask, const RowBlock& block, const KeyRange* ranges, Index key0,
+               Matrix<T> x) {
+  ATTNTOOLS_DISPATCH(T, drop_rows_of_tile)(mask, block, ranges, key0, x);
 }
 
 template <class T>
@@ -105,6 +113,8 @@ bool all_finite(Matrix<const T> x) {
   template void mix_seen<T>(const Walk<T>&, In<T>, Matrix<T>);                                    \
   template void softmax_tile<T>(const AttendMask<T>&, T, const RowBlock&, const KeyRange*, Index, \
                                 Matrix<T>, const RunningSoftmax<T>&, const KeptScores<T>&);       \
+  template void drop_tile<T>(const DropoutMask&, const RowBlock&, const KeyRange*, Index,         \
+                             Matrix<T>);                                                          \
   template void scale_each_row<T>(const T*, Matrix<T>);                                           \
   template void weights_of_scores<T>(const T*, Index, T, T*);                                     \
   template void softmax_backward_tile<T>(const AttendMask<T>&, T, const RowBlock&,                \

@@ -65,6 +65,12 @@ void softmax_tile(const AttendMask<T>& mask, std::type_identity_t<T> scale, cons
                   const KeyRange* ranges, Index key0, Matrix<T> s, const RunningSoftmax<T>& state,
                   const KeptScores<T>& kept);
 
+/// Dropout of a tile of weights, or of their gradients: x becomes 0 or x / (1 - rate) in what the
+/// rows see of the tile.
+template <class T>
+void drop_tile(const DropoutMask& mask, const RowBlock& block, const KeyRange* ranges, Index key0,
+               Matrix<T> x);
+
 /// x[r] *= factors[r] for the rows whose factor is not 1.
 template <class T>
 void scale_each_row(const T* factors, Matrix<T> x);

@@ -8,6 +8,7 @@
 #endif
 
 #include "ops/attend_kernels.h"
+#include "ops/dropout-inl.h"
 #include "ops/simd-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -216,6 +217,17 @@ void softmax_backward_rows_of_tile(const AttendMask<T>& mask, T scale, const Row
     });
     clear_outside(range, s.cols(), weights);
     clear_outside(range, s.cols(), gradients);
+  }
+}
+
+template <class T>
+void drop_rows_of_tile(const DropoutMask& mask, const RowBlock& block, const KeyRange* ranges,
+                       Index key0, Matrix<T> x) {
+  const RoundKeys keys(mask.key);
+  for (Index r = 0; r < x.rows(); ++r) {
+    const KeyRange range = ranges[r];
+    drop_columns(mask, keys, block.head_of(r), block.row_of(r), key0 + range.begin,
+                 range.end - range.begin, x.row(r) + range.begin);
   }
 }
 

@@ -125,6 +125,33 @@ BENCHMARK(AttendBackward)
     ->ArgsProduct({{128, 512, 2048, 4096}, {0, 1}})
     ->Unit(benchmark::kMillisecond);
 
+// With dropout of weights, as in training: to be held against the two above.
+void AttendDropout(benchmark::State& state) {
+  AttendSetup setup({8, 8, 64, 64}, state.range(0), state.range(0), true);
+  setup.mask.dropout = dropout_mask(state.range(1) != 0 ? 0.2 : 0, 1, 1, 1, 1);
+  for (auto _ : state) {
+    setup.forward();
+    setup.backward();
+  }
+  count_flops(state, 3.5 * forward_flops(setup.shape, state.range(0), true));
+}
+BENCHMARK(AttendDropout)
+    ->ArgNames({"n", "dropout"})
+    ->ArgsProduct({{64, 256, 1024}, {0, 1}})
+    ->Unit(benchmark::kMicrosecond);
+
+void Drop(benchmark::State& state) {
+  auto x = random_numbers({192, state.range(0)}, 1);
+  DropoutMask mask = dropout_mask(0.2, 1, 1, 1, 1);
+  mask.factor = 1;  // the numbers are dropped again and again
+  for (auto _ : state) {
+    drop<float>(mask, x.matrix());
+    benchmark::DoNotOptimize(x.data());
+  }
+  count_elements(state, x.size());
+}
+BENCHMARK(Drop)->ArgName("dim")->Arg(64)->Arg(384);
+
 void AttendBoth(benchmark::State& state) {
   AttendSetup setup({8, 8, 64, 64}, state.range(0), state.range(0), true);
   for (auto _ : state) {

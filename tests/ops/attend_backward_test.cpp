@@ -108,11 +108,12 @@ Gradients<double> naive_backward(const AttendCase& one, const AttendInputs& in) 
       const double* weights = forward.weights.data() + (h * one.q_len + i) * one.kv_len;
       const auto d_weight = [&](Index j) {
         double sum = 0;
+        if (is_dropped(dropout_of(one), h, i, j)) return 0.0;
         for (Index d = 0; d < shape.value_dim; ++d) {
           sum += in.d_out.matrix()(i, h * shape.value_dim + d) *
                  in.v.matrix()(j, kv * shape.value_dim + d);
         }
-        return sum;
+        return sum / (1 - one.dropout);
       };
       double common = 0;
       for (Index j = 0; j < one.kv_len; ++j) common += weights[j] * d_weight(j);
@@ -135,9 +136,10 @@ Gradients<double> naive_backward(const AttendCase& one, const AttendInputs& in) 
           made.d_k.matrix()(j, kv * shape.head_dim + d) +=
               d_product * in.q.matrix()(i, h * shape.head_dim + d);
         }
+        if (is_dropped(dropout_of(one), h, i, j)) continue;
         for (Index d = 0; d < shape.value_dim; ++d) {
           made.d_v.matrix()(j, kv * shape.value_dim + d) +=
-              weights[j] * in.d_out.matrix()(i, h * shape.value_dim + d);
+              weights[j] / (1 - one.dropout) * in.d_out.matrix()(i, h * shape.value_dim + d);
         }
       }
     }

@@ -32,7 +32,15 @@ struct AttendCase {
   bool allowed = false;       // random, with one row that sees nothing
   std::vector<Index> runs{};  // rows of each run of keys; one run if empty
   double spread = 1.0;        // of queries and keys
+  double dropout = 0;         // rate, of weights
 };
+
+/// The dropout of a case: that of some layer, sequence and update.
+inline DropoutMask dropout_of(const AttendCase& one) {
+  DropoutMask mask = dropout_mask(one.dropout, 7, 3, 11, 2);
+  mask.first_row = 5;
+  return mask;
+}
 
 inline std::ostream& operator<<(std::ostream& out, const AttendCase& one) {
   return out << one.name;
@@ -93,6 +101,7 @@ struct AttendTables {
     mask.window_right = one.window_right;
     mask.scale = static_cast<T>(one.scale);
     mask.softcap = static_cast<T>(one.softcap);
+    mask.dropout = dropout_of(one);
     if (!slopes.empty()) mask.alibi_slopes = slopes.data();
     if (!sinks.empty()) mask.sinks = sinks.data();
     if (!bias.empty()) {
@@ -165,10 +174,10 @@ inline NaiveAttention naive_attention(const AttendCase& one, const AttendInputs&
         const double weight = s == kHidden ? 0 : std::exp(s) / denominator;
         result.scores.push_back(s);
         result.weights.push_back(weight);
-        if (weight == 0) continue;
+        if (weight == 0 || is_dropped(dropout_of(one), h, i, j)) continue;
         for (Index d = 0; d < shape.value_dim; ++d) {
           result.out[static_cast<std::size_t>((i * shape.heads + h) * shape.value_dim + d)] +=
-              weight * in.v.matrix()(j, kv * shape.value_dim + d);
+              weight / (1 - one.dropout) * in.v.matrix()(j, kv * shape.value_dim + d);
         }
       }
     }
@@ -226,6 +235,23 @@ inline std::vector<AttendCase> small_attend_cases() {
                    .bias = true,
                    .allowed = true,
                    .runs = {3, 6}});
+  cases.push_back({.name = "dropout", .dropout = 0.3});
+  cases.push_back({.name = "dropout_one_query", .q_len = 1, .dropout = 0.5});
+  cases.push_back({.name = "dropout_all_at_once",
+                   .shape = {4, 2, 6, 5},
+                   .q_len = 11,
+                   .kv_len = 41,
+                   .causal = true,
+                   .offset = 30,
+                   .mask_kv_len = 40,
+                   .window_left = 35,
+                   .softcap = 2.0,
+                   .alibi = true,
+                   .sinks = true,
+                   .bias = true,
+                   .allowed = true,
+                   .runs = {3, 38},
+                   .dropout = 0.4});
   return cases;
 }
 
@@ -302,6 +328,15 @@ inline std::vector<AttendCase> large_attend_cases() {
                    .bias = true,
                    .allowed = true,
                    .spread = 2});
+  cases.push_back({.name = "long_dropout",
+                   .shape = {4, 2, 32, 16},
+                   .q_len = 200,
+                   .kv_len = 290,
+                   .causal = true,
+                   .offset = 90,
+                   .window_left = 200,
+                   .runs = {100, 101, 89},
+                   .dropout = 0.1});
   cases.push_back(
       {.name = "large_scores", .shape = {1, 1, 64, 16}, .q_len = 80, .kv_len = 500, .spread = 6});
   return cases;

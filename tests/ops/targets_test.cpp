@@ -138,6 +138,26 @@ TEST_P(Targets, AgreeOnEveryKernel) {
   }
 }
 
+// To the bit: a run may be resumed on another machine, and numbers are not rounded here.
+TEST_P(Targets, DropoutHidesTheSameNumbers) {
+  const OnTarget on(GetParam());
+  DropoutMask mask = dropout_mask(0.25, 4, 3, 2, 1);
+  mask.factor = 2;
+  Tensor<float> single({5, 77});
+  Tensor<double> twice({5, 77});
+  std::fill(single.values.begin(), single.values.end(), 1.0F);
+  std::fill(twice.values.begin(), twice.values.end(), 1.0);
+  drop<float>(mask, single.matrix());
+  drop<double>(mask, twice.matrix());
+  for (Index i = 0; i < 5; ++i) {
+    for (Index j = 0; j < 77; ++j) {
+      const double want = is_dropped(mask, 0, i, j) ? 0 : 2;
+      ASSERT_EQ(static_cast<double>(single.matrix()(i, j)), want) << i << ' ' << j;
+      ASSERT_EQ(twice.matrix()(i, j), want) << i << ' ' << j;
+    }
+  }
+}
+
 TEST_P(Targets, AttendRightly) {
   const OnTarget on(GetParam());
   std::vector<AttendCase> cases = small_attend_cases();
