@@ -8,13 +8,10 @@
 #include "core/text.h"
 #include "io/byte_source.h"
 #include "text/char_tokenizer.h"
-#include "text/id_tokenizer.h"
-#include "train/progressions.h"
+#include "train/toy_tasks.h"
 
 namespace attn {
 namespace {
-
-constexpr Index kModulus = 10;
 
 // A task by name, and by what its data are where they come from files.
 struct KnownTask {
@@ -27,6 +24,12 @@ struct KnownTask {
 const std::vector<KnownTask>& known_tasks() {
   static const std::vector<KnownTask> known = {
       {"progressions", {Arch::kDecoder}, {}, false},
+      {"copy", {Arch::kEncoderDecoder, Arch::kDecoder}, {.seq_len = 10}, false},
+      {"reverse", {Arch::kEncoderDecoder, Arch::kDecoder}, {.seq_len = 10}, false},
+      {"sort", {Arch::kDecoder, Arch::kEncoderDecoder}, {.seq_len = 6}, false},
+      // The decoder sees one side alone: what it cannot learn shows what both sides are good for.
+      {"masked", {Arch::kEncoder, Arch::kDecoder}, {}, false},
+      {"induction", {Arch::kDecoder}, {.seq_len = 32}, false},
       {"text", {Arch::kDecoder}, {.seq_len = 64, .batch = 32, .steps = 1000}, true},
   };
   return known;
@@ -47,28 +50,6 @@ const KnownTask& known_task(std::string_view name) {
 std::string task_name(const TaskSettings& settings) {
   if (!settings.name.empty()) return settings.name;
   return settings.text.empty() ? "progressions" : "text";
-}
-
-Task progressions_of(const TaskSettings& settings) {
-  const Index seq_len = settings.seq_len.value_or(task_defaults("progressions").seq_len);
-  const Index modulus = settings.modulus.value_or(kModulus);
-  auto data = std::make_unique<Progressions>(settings.seed, seq_len, modulus);
-  Task task;
-  task.name = "progressions";
-  task.about = fmt::format("progressions modulo {} of {} tokens", modulus, seq_len);
-  task.tokenizer = std::make_shared<IdTokenizer>(data->vocab_size());
-  task.yardstick_name = "floor";
-  task.yardstick_about =
-      fmt::format("ln {} / {}: the second token cannot be known, so no loss is lower", modulus - 1,
-                  seq_len - 1);
-  task.yardstick = data->loss_floor().value_or(0);
-  task.evaluated_over = fmt::format("{}{} progressions", data->floor_is_exact() ? "all " : "",
-                                    data->evaluation_batch().batch);
-  task.accuracy_about = "targets from the third token on";
-  task.wanted = 1.0;
-  task.settings = {{"modulus", modulus}};
-  task.data = std::move(data);
-  return task;
 }
 
 }  // namespace
@@ -104,7 +85,17 @@ Task make_task(const TaskSettings& settings) {
   }
   Task task;
   if (name == "progressions") {
-    task = progressions_of(settings);
+    task = progressions_task(settings);
+  } else if (name == "copy") {
+    task = copy_task(settings, arch);
+  } else if (name == "reverse") {
+    task = reverse_task(settings, arch);
+  } else if (name == "sort") {
+    task = sort_task(settings, arch);
+  } else if (name == "masked") {
+    task = masked_task(settings);
+  } else if (name == "induction") {
+    task = induction_task(settings);
   } else {
     const ByteSource source = ByteSource::open(settings.text.front(), settings.max_bytes);
     TextWindows::Settings windows;
@@ -113,6 +104,7 @@ Task make_task(const TaskSettings& settings) {
     windows.seed = settings.seed;
     task = text_task(as_text(source.bytes()), source.name(), windows);
   }
+  task.name = name;
   task.arch = arch;
   task.defaults = known.defaults;
   return task;
