@@ -78,7 +78,7 @@ struct Task {
   TaskDefaults defaults;
   /// What the batches depend on besides the seed and the data, as attributes of /training: with
   /// other values a run is another run.
-  std::vector<std::pair<std::string, Setting>> settings;
+  SettingList settings;
   /// "xxh3-128:" and 32 digits over the files' content; empty where data come from no file.
   std::string data_digest;
 };
