@@ -1,4 +1,4 @@
-// Continues prompts with a trained model.
+// Lets a trained model go on from prompts, answer them, or fill in what they hide.
 //
 //   tinygpt-generate model.h5 --prompt "3 5" --new-tokens 8
 //   tinygpt-train --steps 300 -o - | tinygpt-generate -i - --prompt "3 5" --new-tokens 8 --show
@@ -8,40 +8,37 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "cli/common_options.h"
-#include "cli/json.h"
-#include "cli/picture.h"
 #include "cli/tool.h"
 #include "core/memory.h"
 #include "core/parallel.h"
-#include "core/text.h"
-#include "io/byte_source.h"
 #include "io/output.h"
 #include "io/provenance.h"
 #include "model/attention_maps.h"
-#include "model/checkpoint.h"
-#include "model/decoding.h"
 #include "ops/gemm.h"
-#include "text/id_tokenizer.h"
-#include "text/one_line.h"
+#include "tinygpt-generate-prompts.h"
+#include "tinygpt-generate-report.h"
 
 namespace {
 
 using namespace attn;
 
+constexpr Index kNewTokens = 32;  // where nobody says how many
+
 struct Options {
   std::string input;
   std::optional<std::string> prompt;
   std::string prompts;
-  Index new_tokens = 32;
+  bool skip_unknown = false;
+  std::optional<Index> new_tokens;
   double temperature = 0;
   Index seed = 0;
+  bool ignore_eos = false;
+  SpecialTokens specials;
   bool no_cache = false;
   bool echo = false;
   std::string dump_attention;
@@ -55,22 +52,40 @@ struct Options {
 void declare(cli::OptionTable& table, Options& options) {
   table.group("Prompt");
   cli::input_option(table, options.input, "checkpoint to read, - for stdin").required();
-  table.text("prompt", options.prompt,
-             "what to continue: text, or token ids (3 5) where the model has no tokenizer");
-  table.input("prompts", options.prompts, "continue each line of this file, - for stdin");
+  table
+      .text("prompt", options.prompt,
+            "what to go on from, answer or fill in: text, or token ids (3 5) where the model has "
+            "no tokenizer")
+      .may_be_empty();
+  table.input("prompts", options.prompts, "do so with each line of this file, - for stdin");
+  table.choice("unknown", options.skip_unknown,
+               std::vector<std::pair<std::string, bool>>{{"error", false}, {"skip", true}},
+               "refuse characters that the model was not trained on, or leave them out");
 
   table.group("Decoding");
-  table.count("new-tokens", options.new_tokens, "tokens to add to each prompt").at_least(0);
+  table.count("new-tokens", options.new_tokens, "most tokens to add to each prompt")
+      .at_least(0)
+      .default_is(fmt::format("{}, or what a learned table has room for", kNewTokens));
   table
       .real("temperature", options.temperature,
             "draw from softmax(logits / X); 0 takes the largest logit")
       .at_least(0);
   cli::seed_option(table, options.seed);
+  table.flag("ignore-eos", options.ignore_eos, "go on after the token that ends a sequence");
+  table.count("bos", options.specials.bos, "id of the token that begins a sequence")
+      .at_least(0)
+      .default_is("the tokenizer's");
+  table.count("eos", options.specials.eos, "id of the token that ends it")
+      .at_least(0)
+      .default_is("the tokenizer's");
+  table.count("mask", options.specials.mask, "id of the token that hides one from an encoder")
+      .at_least(0)
+      .default_is("the tokenizer's");
   table.flag("no-cache", options.no_cache, "compute the whole prefix anew for each token")
       .not_data();
 
   table.group("Output");
-  table.flag("echo", options.echo, "print the prompt before its continuation").not_data();
+  table.flag("echo", options.echo, "print the prompt before what the model adds").not_data();
   table.output("dump-attention", options.dump_attention,
                "HDF5 file for the attention maps of a single prompt and its continuation");
   cli::show_options(table, options.show, "draw those maps in the terminal");
@@ -89,6 +104,9 @@ void declare(cli::OptionTable& table, Options& options) {
     if (!file && !options.prompt) {
       throw UsageError("nothing to continue: --prompt or --prompts is missing");
     }
+    if (options.ignore_eos && options.specials.eos) {
+      throw UsageError("--ignore-eos and --eos contradict each other");
+    }
     if (options.dump_attention == "-") {
       throw UsageError("--dump-attention - would mix with the tokens on stdout", {"give a file"});
     }
@@ -98,146 +116,135 @@ void declare(cli::OptionTable& table, Options& options) {
   });
 }
 
-// A prompt and what the model added to it.
-struct Sequence {
-  std::string where;  // as messages call it
-  std::string prompt;
-  std::vector<Index> prompt_ids;
-  Generation added;
-
-  // Rows that each key projection has multiplied.
-  Index key_rows() const { return added.tokens.empty() ? 0 : added.counts.each(); }
-  std::vector<Index> ids() const {
-    std::vector<Index> all = prompt_ids;
-    all.insert(all.end(), added.tokens.begin(), added.tokens.end());
-    return all;
+// Options that the model's arrangement has no use for.
+void refuse_idle_options(Arch arch, const cli::Session& session) {
+  const auto refuse = [&](const char* option, const char* wanted) {
+    if (!session.given(option)) return;
+    throw UsageError(
+        fmt::format("--{} is for {}: this model's arch is '{}'", option, wanted, enum_name(arch)));
+  };
+  if (arch == Arch::kEncoder) {
+    for (const char* option : {"new-tokens", "ignore-eos", "bos", "eos", "no-cache"}) {
+      refuse(option, "models that say one token after another");
+    }
+  } else {
+    refuse("mask", "encoders");
   }
-};
-
-std::vector<Sequence> read_prompts(const Options& options) {
-  if (options.prompt) return {{"--prompt", *options.prompt, {}, {}}};
-  const ByteSource source = ByteSource::open(options.prompts, options.max_bytes);
-  std::string_view rest = as_text(source.bytes());
-  std::vector<Sequence> prompts;
-  while (!rest.empty()) {
-    const std::size_t end = rest.find('\n');
-    std::string_view line = rest.substr(0, end);
-    rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 1);
-    if (line.ends_with('\r')) line.remove_suffix(1);
-    prompts.push_back(
-        {fmt::format("{} line {}", source.name(), prompts.size() + 1), std::string(line), {}, {}});
-  }
-  return prompts;
 }
 
-// A prompt typed is the user's to mend, a line of a file its maker's.
-template <class Problem>
-std::vector<Index> encode(const Sequence& sequence, const Tokenizer& tokenizer) {
-  std::vector<Index> ids;
-  try {
-    ids = tokenizer.encode(sequence.prompt);
-  } catch (const UsageError& error) {
-    throw Problem(fmt::format("{}: {}", sequence.where, error.what()), error.hints());
-  }
-  if (ids.empty()) {
-    throw Problem(fmt::format("{}: no token to begin with", sequence.where),
-                  {fmt::format("a model continues what it is given: at least one token, such as {}",
-                               tokenizer.data().kind == "ids" ? "0" : "a line end")});
-  }
-  return ids;
+// How many tokens a prompt may get, where nobody said: as many as there is room for.
+Index new_tokens(const Options& options, const ModelConfig& config, Index prompt_length) {
+  if (options.new_tokens) return *options.new_tokens;
+  const Index room = longest_continuation(config, prompt_length).value_or(kNewTokens);
+  return room >= 1 ? std::min(room, kNewTokens) : kNewTokens;  // without room it is refused
 }
 
-Checkpoint read_decoder(const Hdf5Reader& reader) {
-  Checkpoint checkpoint = read_checkpoint(reader);
-  const ModelConfig& config = checkpoint.model->config();
-  if (config.arch != Arch::kDecoder) {
-    throw DataError(fmt::format("{}: arch '{}' does not continue sequences: want a decoder",
-                                reader.name(), enum_name(config.arch)));
-  }
-  if (checkpoint.tokenizer == nullptr) {
-    checkpoint.tokenizer = std::make_shared<IdTokenizer>(config.vocab_size);
-  }
-  return checkpoint;
-}
-
-// Positions never trained on are allowed, but the text suffers: the user should not look for a bug.
-void warn_of_length(const ModelConfig& config, Index longest_prompt, Index new_tokens,
-                    const cli::Session& session) {
-  const auto length = checked_add(longest_prompt, new_tokens);
-  if (!length || config.seq_len == 0 || *length <= config.seq_len) return;
-  if (config.longest_sequence()) return;
-  session.note(fmt::format("goes on to {} tokens, though the model was trained on {} at a time",
-                           *length, config.seq_len));
-}
-
-Index longest_prompt(const std::vector<Sequence>& sequences) {
+// Bytes of the cached keys and values of the longest sequence, or of a row of ids; the passes take
+// less.
+double bytes_of_decoding(const ModelConfig& config, const std::vector<Sequence>& sequences,
+                         const Options& options) {
   std::size_t longest = 0;
-  for (const Sequence& sequence : sequences) {
-    longest = std::max(longest, sequence.prompt_ids.size());
-  }
-  return static_cast<Index>(longest);
-}
-
-// The cached keys and values of the longest sequence, or a row of ids; the passes take less.
-double bytes_of_decoding(const ModelConfig& config, Index longest_prompt, const Options& options) {
+  for (const Sequence& sequence : sequences) longest = std::max(longest, sequence.ids.size());
   const double tokens =
-      static_cast<double>(longest_prompt) + static_cast<double>(options.new_tokens);
+      static_cast<double>(longest) + static_cast<double>(options.new_tokens.value_or(kNewTokens));
   const Index key_width = config.depth * config.kv_heads * config.head_dim;
   const double cached = options.no_cache ? 0 : 2.0 * sizeof(float) * static_cast<double>(key_width);
   return tokens * (cached + 2.0 * sizeof(Index));
 }
 
-// What one line of output says of a sequence.
-std::string answer(const Sequence& sequence, const Tokenizer& tokenizer, bool echo) {
-  return tokenizer.decode(echo ? sequence.ids() : sequence.added.tokens);
+// Positions never trained on are allowed, but the text suffers: the user should not look for a bug.
+void note_length(const ModelConfig& config, Index read, Index length, const cli::Session& session) {
+  if (config.seq_len == 0 || read <= config.seq_len || config.longest_sequence()) return;
+  session.note(fmt::format("goes on to {} tokens, though the model was trained on {} at a time",
+                           length, config.seq_len));
 }
 
-void write_text(const Options& options, const std::vector<Sequence>& sequences,
-                const Tokenizer& tokenizer, cli::Report& report) {
-  for (const Sequence& sequence : sequences) {
-    const std::string text = answer(sequence, tokenizer, options.echo);
-    // Of several prompts each has one line, whatever the model says.
-    report.print("{}\n", options.prompt ? text : one_line(text));
+// Calls work(sequence) and says whose a refusal is.
+template <class Work>
+void with_prompt_named(const Options& options, Sequence& sequence, const Work& work) {
+  try {
+    work(sequence);
+  } catch (const UsageError& error) {
+    if (options.prompt) throw;
+    throw UsageError(fmt::format("{}: {}", sequence.where, error.what()), error.hints());
   }
 }
 
-void write_json(const Options& options, const std::vector<Sequence>& sequences,
-                const Tokenizer& tokenizer, cli::Report& report) {
-  cli::Json document;
-  document["results"] = cli::Json::array();
-  for (const Sequence& sequence : sequences) {
-    document["results"].push_back({{"prompt", sequence.prompt},
-                                   {"prompt_ids", sequence.prompt_ids},
-                                   {"new_ids", sequence.added.tokens},
-                                   {"text", answer(sequence, tokenizer, options.echo)},
-                                   {"key_rows", sequence.key_rows()},
-                                   {"cache_bytes", sequence.added.cache_bytes}});
+void decode(const Options& options, const Transformer<float>& model, const Language& language,
+            std::vector<Sequence>& sequences, const cli::Session& session) {
+  const ModelConfig& config = model.config();
+  if (!config.longest_sequence()) {
+    require_memory("decoding", bytes_of_decoding(config, sequences, options));
   }
-  report.write(cli::json_text(document));
+  GenerationSettings settings;
+  if (!options.ignore_eos) settings.eos = language.specials.eos;
+  settings.use_cache = !options.no_cache;
+  settings.threads = static_cast<int>(options.threads);
+  settings.sampling.temperature = options.temperature;
+  settings.sampling.seed = static_cast<std::uint64_t>(options.seed);
+  Index longest = 0;
+  bool stopped_short = false;
+  for (Sequence& sequence : sequences) {
+    std::vector<Index> begin = sequence.ids;
+    if (language.arch == Arch::kEncoderDecoder) begin = {*language.specials.bos};
+    const auto prompt_length = static_cast<Index>(begin.size());
+    settings.new_tokens = new_tokens(options, config, prompt_length);
+    with_prompt_named(options, sequence, [&](Sequence& one) {
+      one.added = language.arch == Arch::kEncoderDecoder
+                      ? generate<float>(model, SourceTokens{one.ids}, begin, settings)
+                      : generate<float>(model, begin, settings);
+    });
+    ++settings.sampling.sample;
+    longest = std::max(longest, prompt_length + static_cast<Index>(sequence.added.tokens.size()));
+    stopped_short = stopped_short || (!options.new_tokens && settings.new_tokens < kNewTokens &&
+                                      sequence.added.finish == Finish::kLength);
+  }
+  if (stopped_short) {
+    session.note(
+        fmt::format("stops at the end of the model's table of {} positions", config.max_positions));
+  }
+  note_length(config, longest - 1, longest, session);
 }
 
-// Every block and head as a small map, with one scale so that they compare.
-void show_maps(const AttentionMaps& maps, cli::Session& session) {
-  std::vector<cli::HeatMap> pictures;
-  for (Index block = 0; block < maps.blocks(); ++block) {
-    for (Index head = 0; head < maps.heads(); ++head) {
-      cli::HeatMap& picture = pictures.emplace_back();
-      picture.title = fmt::format("block {} head {}", block, head);
-      picture.values = maps.map(block, head);
-      picture.hidden = maps.hidden.matrix();
-      picture.row_labels = maps.tokens;
-      picture.col_labels = maps.tokens;
-      picture.rows_are = "query";
-      picture.cols_are = "key";
-    }
+void fill(const Options& options, const Transformer<float>& model, const Language& language,
+          std::vector<Sequence>& sequences, const cli::Session& session) {
+  FillSettings settings;
+  settings.mask = *language.specials.mask;
+  settings.threads = static_cast<int>(options.threads);
+  settings.sampling.temperature = options.temperature;
+  settings.sampling.seed = static_cast<std::uint64_t>(options.seed);
+  Index longest = 0;
+  for (Sequence& sequence : sequences) {
+    with_prompt_named(options, sequence, [&](Sequence& one) {
+      one.filled = fill_masks<float>(model, one.ids, settings);
+    });
+    ++settings.sampling.sample;
+    longest = std::max(longest, static_cast<Index>(sequence.ids.size()));
   }
-  session.report().write("\n" + cli::heat_maps(pictures, session.terminal()));
+  note_length(model.config(), longest, longest, session);
 }
 
-void save_maps(const Options& options, const AttentionMaps& maps, const std::string& history,
-               const cli::Session& session) {
+// Who looked at whom: all that was read and said, but for the end mark, and for an answer's last
+// token and what a learned table has no row for, which were not read. Of an encoder the text with
+// its masks.
+std::vector<AttentionMaps> maps_of(const Sequence& sequence, const Transformer<float>& model,
+                                   const Language& language, int threads) {
+  const bool two_stacks = language.arch == Arch::kEncoderDecoder;
+  const Generation& added = sequence.added;
+  std::vector<Index> ids = two_stacks ? std::vector<Index>{*language.specials.bos} : sequence.ids;
+  ids.insert(ids.end(), added.tokens.begin(), added.tokens.end());
+  const auto longest = model.config().longest_sequence();
+  const bool unread = two_stacks || added.finish == Finish::kEos ||
+                      (longest && static_cast<Index>(ids.size()) > *longest);
+  if (unread && !added.tokens.empty()) ids.pop_back();
+  if (!two_stacks) return attention_maps(model, ids, *language.written, {}, nullptr, threads);
+  return attention_maps(model, ids, *language.written, sequence.ids, language.read.get(), threads);
+}
+
+void save_maps(const Options& options, const std::vector<AttentionMaps>& maps,
+               const std::string& history, const cli::Session& session) {
   Hdf5Writer writer;
-  write_attention_maps(writer, maps);
+  for (const AttentionMaps& part : maps) write_attention_maps(writer, part);
   Provenance provenance;
   provenance.seed = options.seed;
   provenance.command = session.history();
@@ -250,43 +257,32 @@ int run(const Options& options, cli::Session& session) {
   if (!options.dump_attention.empty()) check_output(options.dump_attention, {options.input});
   const Hdf5Reader reader =
       Hdf5Reader::open(options.input, {options.max_bytes, !options.no_verify});
-  const Checkpoint checkpoint = read_decoder(reader);
-  const Tokenizer& tokenizer = *checkpoint.tokenizer;
-  std::vector<Sequence> sequences = read_prompts(options);
-  for (Sequence& sequence : sequences) {
-    sequence.prompt_ids = options.prompt ? encode<UsageError>(sequence, tokenizer)
-                                         : encode<DataError>(sequence, tokenizer);
-  }
-
-  const ModelConfig& config = checkpoint.model->config();
-  const Index longest = longest_prompt(sequences);
-  if (!config.longest_sequence()) {
-    require_memory("decoding", bytes_of_decoding(config, longest, options));
-  }
-  warn_of_length(config, longest, options.new_tokens, session);
-
-  GenerationSettings settings;
-  settings.new_tokens = options.new_tokens;
-  settings.use_cache = !options.no_cache;
-  settings.threads = static_cast<int>(options.threads);
-  settings.sampling.temperature = options.temperature;
-  settings.sampling.seed = static_cast<std::uint64_t>(options.seed);
-  for (Sequence& sequence : sequences) {
-    sequence.added = generate<float>(*checkpoint.model, sequence.prompt_ids, settings);
-    ++settings.sampling.sample;
-  }
-
-  if (options.format == cli::Format::kJson) {
-    write_json(options, sequences, tokenizer, session.report());
+  const Checkpoint checkpoint = read_checkpoint(reader);
+  const Transformer<float>& model = *checkpoint.model;
+  refuse_idle_options(model.config().arch, session);
+  const Language language = language_of(checkpoint, options.specials);
+  std::vector<Sequence> sequences =
+      read_prompts({options.prompt, options.prompts, options.max_bytes, options.skip_unknown},
+                   language, session);
+  if (language.arch == Arch::kEncoder) {
+    fill(options, model, language, sequences, session);
   } else {
-    write_text(options, sequences, tokenizer, session.report());
+    decode(options, model, language, sequences, session);
   }
+
+  std::vector<AttentionMaps> maps;
   if (options.show || !options.dump_attention.empty()) {
-    const AttentionMaps maps =
-        attention_maps(*checkpoint.model, sequences.front().ids(), tokenizer, settings.threads);
-    if (options.show) show_maps(maps, session);
-    if (!options.dump_attention.empty()) save_maps(options, maps, read_history(reader), session);
+    maps = maps_of(sequences.front(), model, language, static_cast<int>(options.threads));
   }
+  if (options.format == cli::Format::kJson) {
+    session.report().write(answers_json(sequences, language, options.echo, maps));
+  } else {
+    // Of several prompts each has one line, whatever the model says.
+    session.report().write(
+        answers_text(sequences, language, options.echo, options.prompt.has_value()));
+  }
+  if (options.show) session.report().write(maps_text(maps, session.terminal()));
+  if (!options.dump_attention.empty()) save_maps(options, maps, read_history(reader), session);
   return cli::kDone;
 }
 
@@ -295,7 +291,7 @@ int run(const Options& options, cli::Session& session) {
 int main(int argc, char** argv) {
   return attn::cli::tool_main<Options>(
       {.name = "tinygpt-generate",
-       .summary = "continues prompts with a trained model",
+       .summary = "goes on from prompts, answers or fills them in, with a trained model",
        .usage = "MODEL --prompt TEXT [OPTIONS]",
        .examples = {{"tinygpt-generate model.h5 --prompt \"3 5\" --new-tokens 8",
                      "the tokens that follow, the largest logit each time"},
@@ -303,16 +299,28 @@ int main(int argc, char** argv) {
                      "who looked at whom, each block and head"},
                     {"tinygpt-generate gpl.h5 --prompt \"You may\" --temperature 0.8 --seed 1",
                      "text drawn at random, the same for the same seed"},
+                    {"tinygpt-generate reverse.h5 --prompt \"2 0 1 4\"",
+                     "an encoder-decoder's answer, up to its end"},
+                    {"tinygpt-generate masked.h5 --prompt \"3 5 <mask> 9\"",
+                     "an encoder's guess at what is hidden"},
                     {"tinygpt-generate model.h5 --prompts prompts.txt --format json",
                      "one result for each line of a file"}},
-       .notes =
-           "Stdout holds the new tokens only, one line for each prompt. What a text model\n"
-           "adds to --prompt is printed as it is; for --prompts line ends, tabs and\n"
-           "backslashes in it become \\n, \\t and \\\\. A prompt must hold at least one token:\n"
-           "an empty one is refused, as is a character that the model was not trained on.\n"
-           "A model with learned positions refuses to go on past its table; the others go\n"
-           "on, with a word on stderr past the length they were trained on. --no-cache\n"
-           "gives the same text by more work.",
+       .notes = "Stdout holds what the model adds, one line for each prompt: a decoder's new\n"
+                "tokens, an encoder-decoder's answer to the prompt, or for an encoder the prompt\n"
+                "with a guess in place of each <mask>. What a text model adds to --prompt is\n"
+                "printed as it is; for --prompts line ends, tabs and backslashes in it become\n"
+                "\\n, \\t and \\\\. The token that ends a sequence is not printed.\n"
+                "\n"
+                "A decoder that was trained on sequences with a beginning gets it before each\n"
+                "prompt, which may be empty then; else an empty prompt is refused. So is invalid\n"
+                "UTF-8, and a character that the model was not trained on, unless --unknown skip\n"
+                "leaves it out. A model with learned positions does not go on past its table:\n"
+                "--new-tokens beyond it is refused; the others go on, with a word on stderr past\n"
+                "the length they were trained on. --no-cache gives the same text by more work.\n"
+                "\n"
+                "--dump-attention writes /attention (block, head, query, key) with the tokens of\n"
+                "both axes; for an encoder-decoder there are /encoder/attention, its own\n"
+                "/decoder/attention, and from its tokens to the source's /cross/attention.",
        .versions = [] { return std::vector<std::string>{blas_description()}; }},
       argc, argv, declare, run);
 }

@@ -93,6 +93,25 @@ void CommandLine::parse(std::vector<std::string> words) {
   check_output_is_no_input();
 }
 
+// --prompt= as two words, where an empty value is one: Boost refuses it as one word.
+std::vector<std::string> CommandLine::with_empty_values(
+    const std::vector<std::string>& words) const {
+  std::vector<std::string> split;
+  bool operands = false;
+  for (const std::string& word : words) {
+    operands = operands || word == "--";
+    const bool empty = !operands && word.starts_with("--") && word.ends_with('=');
+    const Option* option = empty ? table_.find(word.substr(2, word.size() - 3)) : nullptr;
+    if (option != nullptr && option->may_be_empty_) {
+      split.push_back(option->dashed());
+      split.emplace_back();
+    } else {
+      split.push_back(word);
+    }
+  }
+  return split;
+}
+
 // A word that Boost would swallow as a value, though it is surely meant as an option.
 bool CommandLine::is_option(const std::string& word) const {
   for (const Option& option : table_.options()) {
@@ -134,7 +153,8 @@ std::vector<CommandLine::Typed> CommandLine::take_apart(
   // Guessing would accept abbreviations and freeze every name that an option begins with.
   const int style = po::command_line_style::unix_style & ~po::command_line_style::allow_guessing;
   try {
-    const auto parsed = po::command_line_parser(words).options(description).style(style).run();
+    const auto parsed =
+        po::command_line_parser(with_empty_values(words)).options(description).style(style).run();
     std::vector<Typed> typed;
     for (const auto& one : parsed.options) {
       const bool operand = one.position_key >= 0;
@@ -167,7 +187,7 @@ void CommandLine::set(Option& option, const std::string& value) {
   if (!option.given_.empty() && !option.repeatable_) {
     throw UsageError(fmt::format("{} is given twice", option.dashed()));
   }
-  if (option.takes_value() && value.empty()) {
+  if (option.takes_value() && value.empty() && !option.may_be_empty_) {
     throw UsageError(fmt::format("{} has an empty value", option.dashed()));
   }
   option.set_(value);

@@ -26,6 +26,7 @@ class CommandLine {
   };
 
   std::vector<Typed> take_apart(const std::vector<std::string>& words) const;
+  std::vector<std::string> with_empty_values(const std::vector<std::string>& words) const;
   bool is_option(const std::string& word) const;
   void set(Option& option, const std::string& value);
   void set_operand(const std::string& word);

@@ -70,6 +70,10 @@ Option& Option::before_others() {
   before_others_ = true;
   return *this;
 }
+Option& Option::may_be_empty() {
+  may_be_empty_ = true;
+  return *this;
+}
 Option& Option::default_is(std::string words) {
   default_ = std::move(words);
   return *this;

@@ -36,6 +36,8 @@ class Option {
   Option& may_be_output();
   /// Set before all others, wherever it stands: what it presets, they override (--preset).
   Option& before_others();
+  /// An empty value is a value: --prompt "".
+  Option& may_be_empty();
   /// The default as the help says it, where the field's own value does not say it.
   Option& default_is(std::string words);
   /// The word for the value in the help: N, FILE, LIST.
@@ -85,6 +87,7 @@ class Option {
   bool operand_ = false;
   bool may_be_output_ = false;
   bool before_others_ = false;
+  bool may_be_empty_ = false;
   std::function<void(std::string_view)> set_;
   std::vector<std::string> given_;
 };

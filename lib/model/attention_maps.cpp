@@ -5,8 +5,58 @@
 #include <algorithm>
 #include <numeric>
 
+#include "core/error.h"
+#include "model/induction_score.h"
+
 namespace attn {
 namespace {
+
+// A module's name, or its name in one block.
+std::string in_block(const std::string& module, Index block) {
+  const std::size_t star = module.find('*');
+  return module.substr(0, star) + std::to_string(block) + module.substr(star + 1);
+}
+
+std::vector<std::string> labels_of(std::span<const Index> ids, const Tokenizer& tokenizer) {
+  std::vector<std::string> labels;
+  labels.reserve(ids.size());
+  for (const Index id : ids) labels.push_back(tokenizer.label(id));
+  return labels;
+}
+
+// The weights of every block, out of the probe.
+AttentionMaps collect(const Probe<float>& probe, const std::string& part, const std::string& module,
+                      Index depth) {
+  AttentionMaps maps;
+  maps.part = part;
+  maps.module = module;
+  for (Index block = 0; block < depth; ++block) {
+    const Tensor<float>& one = probe.weights.at(in_block(module, block));
+    const Index heads = one.dim(1);  // the batch is one sequence
+    if (block == 0) maps.weights = Tensor<float>({depth, heads, one.dim(2), one.dim(3)});
+    std::copy(one.values.begin(), one.values.end(),
+              maps.weights.values.begin() + block * one.size());
+  }
+  maps.hidden = Tensor<std::uint8_t>({maps.weights.dim(2), maps.weights.dim(3)});
+  return maps;
+}
+
+// What is true of a decoder's self-attention alone.
+void make_causal(AttentionMaps& maps, std::span<const Index> ids) {
+  const Index n = maps.hidden.dim(0);
+  for (Index query = 0; query < n; ++query) {
+    for (Index key = query + 1; key < n; ++key) maps.hidden.matrix()(query, key) = 1;
+  }
+  Tensor<double> scores({maps.blocks(), maps.heads()});
+  for (Index block = 0; block < maps.blocks(); ++block) {
+    for (Index head = 0; head < maps.heads(); ++head) {
+      const std::optional<double> score = induction_score(maps.map(block, head), ids);
+      if (!score) return;
+      scores.matrix()(block, head) = *score;
+    }
+  }
+  maps.induction = std::move(scores);
+}
 
 void write_numbers(Hdf5Writer& writer, const std::string& path, Index count) {
   std::vector<Index> numbers(static_cast<std::size_t>(count));
@@ -17,63 +67,85 @@ void write_numbers(Hdf5Writer& writer, const std::string& path, Index count) {
 }  // namespace
 
 Matrix<const float> AttentionMaps::map(Index block, Index head) const {
-  const Index n = hidden.dim(0);
-  return {weights.data() + (block * heads() + head) * n * n, n, n};
+  const Index queries = hidden.dim(0);
+  const Index keys = hidden.dim(1);
+  return {weights.data() + (block * heads() + head) * queries * keys, queries, keys};
 }
 
-AttentionMaps attention_maps(const Transformer<float>& model, std::span<const Index> ids,
-                             const Tokenizer& tokenizer, int threads) {
+std::vector<AttentionMaps> attention_maps(const Transformer<float>& model,
+                                          std::span<const Index> ids, const Tokenizer& tokenizer,
+                                          std::span<const Index> source,
+                                          const Tokenizer* source_tokenizer, int threads) {
   const ModelConfig& config = model.config();
-  if (config.arch == Arch::kEncoderDecoder) {
-    throw UsageError("attention maps of an encoder-decoder are not supported");
-  }
-  const auto n = static_cast<Index>(ids.size());
+  const bool two_stacks = config.arch == Arch::kEncoderDecoder;
+  require_shape(two_stacks == (source_tokenizer != nullptr), "attention maps: source");
   Workspace work(threads);
   Probe<float> probe;
   probe.want_weights = true;
   Pass<float> pass = model.pass(work);
   pass.probe = &probe;
   const Arena::Scope scope(work.arena());
-  const TokenInput input{ids, Sequences{1, n}, {}, {}};
+  TokenInput input;
+  input.ids = ids;
+  input.rows.seq_len = static_cast<Index>(ids.size());
+  input.source = source;
+  input.source_rows.seq_len = static_cast<Index>(source.size());
   model.forward(pass, input, nullptr, nullptr, LogitRows::kLast);
 
-  AttentionMaps maps;
-  maps.weights = Tensor<float>({config.depth, config.heads, n, n});
-  for (Index block = 0; block < config.depth; ++block) {
-    const Tensor<float>& one = probe.weights.at(fmt::format("blocks.{}.attn", block));
-    std::copy(one.values.begin(), one.values.end(),
-              maps.weights.values.begin() + block * config.heads * n * n);
+  const std::vector<std::string> tokens = labels_of(ids, tokenizer);
+  std::vector<AttentionMaps> all;
+  if (!two_stacks) {
+    AttentionMaps& maps = all.emplace_back(collect(probe, "", "blocks.*.attn", config.depth));
+    maps.query_tokens = maps.key_tokens = tokens;
+    if (config.arch == Arch::kDecoder) make_causal(maps, ids);
+    return all;
   }
-  maps.hidden = Tensor<std::uint8_t>({n, n});
-  for (Index query = 0; query < n; ++query) {
-    for (Index key = query + 1; key < n && config.arch == Arch::kDecoder; ++key) {
-      maps.hidden.matrix()(query, key) = 1;
-    }
-  }
-  for (const Index id : ids) maps.tokens.push_back(tokenizer.label(id));
-  return maps;
+  const std::vector<std::string> source_tokens = labels_of(source, *source_tokenizer);
+  AttentionMaps& encoder =
+      all.emplace_back(collect(probe, "encoder", "encoder.blocks.*.attn", config.encoder_depth));
+  encoder.query_tokens = encoder.key_tokens = source_tokens;
+  AttentionMaps& decoder =
+      all.emplace_back(collect(probe, "decoder", "decoder.blocks.*.attn", config.depth));
+  decoder.query_tokens = decoder.key_tokens = tokens;
+  make_causal(decoder, ids);
+  AttentionMaps& cross =
+      all.emplace_back(collect(probe, "cross", "decoder.blocks.*.cross_attn", config.depth));
+  cross.query_tokens = tokens;
+  cross.key_tokens = source_tokens;
+  return all;
+}
+
+AttentionMaps attention_maps(const Transformer<float>& model, std::span<const Index> ids,
+                             const Tokenizer& tokenizer, int threads) {
+  require_shape(model.config().arch != Arch::kEncoderDecoder, "attention maps: no source");
+  return attention_maps(model, ids, tokenizer, {}, nullptr, threads).front();
 }
 
 void write_attention_maps(Hdf5Writer& writer, const AttentionMaps& maps) {
-  const Index n = maps.hidden.dim(0);
-  write_numbers(writer, "/block", maps.blocks());
-  write_numbers(writer, "/head", maps.heads());
-  write_numbers(writer, "/query", n);
-  write_numbers(writer, "/key", n);
-  writer.dataset("/attention", maps.weights);
-  writer.scale("/attention", 0, "/block", "block");
-  writer.scale("/attention", 1, "/head", "head");
-  writer.scale("/attention", 2, "/query", "query");
-  writer.scale("/attention", 3, "/key", "key");
-
-  writer.dataset("/hidden", maps.hidden);
-  writer.scale("/hidden", 0, "/query", "query");
-  writer.scale("/hidden", 1, "/key", "key");
-
-  writer.labels("/query_token", maps.tokens);
-  writer.scale("/query_token", 0, "/query", "query");
-  writer.labels("/key_token", maps.tokens);
-  writer.scale("/key_token", 0, "/key", "key");
+  const std::string group = maps.part.empty() ? "" : "/" + maps.part;
+  if (!group.empty()) writer.group(group);
+  write_numbers(writer, group + "/block", maps.blocks());
+  write_numbers(writer, group + "/head", maps.heads());
+  write_numbers(writer, group + "/query", maps.hidden.dim(0));
+  write_numbers(writer, group + "/key", maps.hidden.dim(1));
+  const auto scales = [&](const char* name, std::vector<const char*> axes) {
+    for (std::size_t axis = 0; axis < axes.size(); ++axis) {
+      writer.scale(group + name, static_cast<Index>(axis), group + "/" + axes[axis], axes[axis]);
+    }
+  };
+  writer.dataset(group + "/attention", maps.weights);
+  writer.attribute(group + "/attention", "module", maps.module);
+  scales("/attention", {"block", "head", "query", "key"});
+  writer.dataset(group + "/hidden", maps.hidden);
+  scales("/hidden", {"query", "key"});
+  writer.labels(group + "/query_token", maps.query_tokens);
+  scales("/query_token", {"query"});
+  writer.labels(group + "/key_token", maps.key_tokens);
+  scales("/key_token", {"key"});
+  if (maps.induction) {
+    writer.dataset(group + "/induction", *maps.induction);
+    scales("/induction", {"block", "head"});
+  }
 }
 
 }  // namespace attn

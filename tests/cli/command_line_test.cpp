@@ -32,6 +32,7 @@ struct Example {
   std::string output;
   std::string resume;
   std::vector<std::string> keep;
+  std::optional<std::string> title;
   Norm norm = Norm::kLayer;
   std::string kind = "half_split";
   bool cache = true;
@@ -51,6 +52,7 @@ struct Example {
     table.real("rate", rate, "step size").above(0);
     table.text("prompt", prompt, "first tokens");
     table.texts("keep", keep, "names to keep");
+    table.text("title", title, "above the picture").may_be_empty();
     table.choice("norm-type", norm,
                  std::vector<std::pair<std::string, Norm>>{{"layer_norm", Norm::kLayer},
                                                            {"rms_norm", Norm::kRms}},
@@ -142,6 +144,18 @@ TEST(CommandLine, NegativeNumbersAreOutOfRange) {
   EXPECT_THAT(refusal({"--layers=-1"}), HasSubstr("--layers must be 1 or more: -1"));
   EXPECT_THAT(refusal({"--rate", "-1e-3"}), HasSubstr("--rate must be more than 0: -1e-3"));
   EXPECT_THAT(refusal({"--seed", "-1"}), HasSubstr("--seed must be 0 or more: -1"));
+}
+
+TEST(CommandLine, AnEmptyValueIsOneWhereItMayBe) {
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"-i", "a.h5", "--title", ""}, {"-i", "a.h5", "--title="}}) {
+    Example example;
+    CommandLine(example.table).parse(words);
+    EXPECT_EQ(example.title, "");
+    EXPECT_TRUE(example.table.given("title"));
+    EXPECT_EQ(example.table.history_line("p"), "p --input a.h5 --title ''");
+  }
+  EXPECT_EQ(refusal({"--title"}), "--title wants a value");
 }
 
 TEST(CommandLine, NamesTheCulprit) {
