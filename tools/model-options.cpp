@@ -2,23 +2,15 @@
 
 #include <fmt/core.h>
 
-#include <string>
+#include <algorithm>
 #include <utility>
 #include <vector>
 
 #include "core/error.h"
+#include "enum-option.h"
 
 namespace attn {
 namespace {
-
-template <class Enum>
-void enum_option(cli::OptionTable& table, const std::string& name, Enum& field,
-                 const std::string& help) {
-  std::vector<std::pair<std::string, Enum>> words;
-  for (const std::string& word : enum_names<Enum>())
-    words.emplace_back(word, *parse_enum<Enum>(word));
-  table.choice(name, field, std::move(words), help);
-}
 
 template <class Field>
 cli::Option& yes_no_option(cli::OptionTable& table, const std::string& name, Field& field,
@@ -29,26 +21,44 @@ cli::Option& yes_no_option(cli::OptionTable& table, const std::string& name, Fie
                       help);
 }
 
+std::optional<Index> unless_zero(Index value) {
+  return value == 0 ? std::nullopt : std::optional<Index>(value);
+}
+
 }  // namespace
 
 void declare_model(cli::OptionTable& table, ModelOptions& options) {
   ModelConfig& model = options.config;
   table.group("Model");
-  table.count("dim", model.dim, "width of a token's row");
+  enum_option<Arch>(table, "arch", options.arch, "one stack, causal or not, or two")
+      .default_is("the task's");
+  table.count("vocab-size", options.vocab_size, "tokens there are, for -i and for --dry-run")
+      .default_is("what the data have");
+  table
+      .count("source-vocab-size", options.source_vocab_size,
+             "tokens an encoder-decoder reads, for --dry-run")
+      .default_is("what the data have");
+  table.count("dim", options.dim, "width of a token's row").default_is("64");
   table.count("heads", model.heads, "query heads");
   table.count("kv-heads", options.kv_heads, "key-value heads, a divisor of --heads")
       .default_is("as --heads");
   table.count("head-dim", options.head_dim, "features of a head").default_is("--dim / --heads");
-  table.count("depth", model.depth, "blocks");
+  table.count("depth", options.depth, "blocks; of an encoder-decoder its decoder's")
+      .default_is("2");
+  table.count("encoder-depth", options.encoder_depth, "blocks of an encoder-decoder's encoder")
+      .default_is("as --depth");
   table.count("mlp-hidden", options.mlp_hidden, "width inside the MLP").default_is("4 x --dim");
-  enum_option(table, "activation", model.activation, "of the MLP");
-  enum_option(table, "norm", model.norm, "before each sublayer, or after each residual");
+  enum_option<MlpActivation>(table, "activation", model.activation, "of the MLP");
+  enum_option<NormPlacement>(table, "norm", model.norm,
+                             "before each sublayer, or after each residual");
   yes_no_option(table, "final-norm", model.final_norm, "a norm after the last block")
       .default_is("yes with --norm pre");
-  enum_option(table, "norm-type", model.norm_type, "layer norm, or RMS norm");
+  enum_option<NormType>(table, "norm-type", model.norm_type, "layer norm, or RMS norm");
+  yes_no_option(table, "norm-bias", model.norm_bias, "in layer norms");
   table.real("norm-eps", model.norm_eps, "added to the variance").above(0);
-  enum_option(table, "position", model.position, "how order is told");
-  enum_option(table, "rope-style", model.rope_style, "which features rope turns together");
+  enum_option<Position>(table, "position", model.position, "how order is told");
+  enum_option<RopePairs>(table, "rope-style", model.rope_style,
+                         "which features rope turns together");
   table.real("rope-base", model.rope_base, "of rope's angles").above(1);
   table.count("max-positions", options.max_positions, "rows of the learned table")
       .default_is("--seq-len");
@@ -57,32 +67,60 @@ void declare_model(cli::OptionTable& table, ModelOptions& options) {
   yes_no_option(table, "head-bias", model.head_bias, "in an untied head");
 }
 
-void refuse_idle_options(const cli::OptionTable& table, const ModelOptions& options) {
+ModelOptions stated(const ModelConfig& config) {
+  ModelOptions options;
+  options.config = config;
+  options.arch = config.arch;
+  options.vocab_size = unless_zero(config.vocab_size);
+  options.source_vocab_size = unless_zero(config.source_vocab_size);
+  options.dim = config.dim;
+  options.depth = config.depth;
+  options.encoder_depth = unless_zero(config.encoder_depth);
+  options.kv_heads = unless_zero(config.kv_heads);
+  options.head_dim = unless_zero(config.head_dim);
+  options.mlp_hidden = unless_zero(config.mlp_hidden);
+  options.max_positions = unless_zero(config.max_positions);
+  return options;
+}
+
+void refuse_idle_options(const cli::Session& session, const ModelOptions& options, Arch arch) {
   const ModelConfig& model = options.config;
-  const auto refuse = [&table](const char* name, const std::string& wanted) {
-    if (table.given(name)) throw UsageError(fmt::format("--{} is only for {}", name, wanted));
+  const auto refuse = [&session](const char* name, const std::string& wanted) {
+    if (session.given(name)) throw UsageError(fmt::format("--{} is only for {}", name, wanted));
   };
   if (model.position != Position::kRope) {
     refuse("rope-style", "--position rope");
     refuse("rope-base", "--position rope");
   }
   if (model.position != Position::kLearned) refuse("max-positions", "--position learned");
-  // A tied head has no bias to leave out, so "no" states a fact.
+  // What a model has none of may be left out in words: "no" states a fact.
   if (model.tie_embeddings && model.head_bias) {
     refuse("head-bias", "a head of its own: --tie-embeddings leaves none");
   }
+  if (model.norm_type == NormType::kRmsNorm && model.norm_bias) {
+    refuse("norm-bias", "--norm-type layernorm");
+  }
+  if (arch != Arch::kEncoderDecoder) {
+    refuse("encoder-depth", "--arch encoder-decoder");
+    refuse("source-vocab-size", "--arch encoder-decoder");
+  }
 }
 
-ModelConfig model_config(const ModelOptions& options, Index vocab_size, Index seq_len) {
+ModelConfig model_config(const ModelOptions& options, const ModelNeeds& needs) {
   ModelConfig config = options.config;
-  config.vocab_size = vocab_size;
-  config.seq_len = seq_len;
+  const bool both = needs.arch == Arch::kEncoderDecoder;
+  config.arch = needs.arch;
+  config.vocab_size = needs.vocab_size;
+  config.source_vocab_size = both ? needs.source_vocab_size : 0;
+  config.seq_len = needs.seq_len;
+  config.dim = options.dim.value_or(needs.dim);
+  config.depth = options.depth.value_or(needs.depth);
+  config.encoder_depth = both ? options.encoder_depth.value_or(config.depth) : 0;
   config.kv_heads = options.kv_heads.value_or(0);
   config.head_dim = options.head_dim.value_or(0);
   config.mlp_hidden = options.mlp_hidden.value_or(0);
-  if (options.max_positions || config.position == Position::kLearned) {
-    config.max_positions = options.max_positions.value_or(config.seq_len);
-  }
+  config.max_positions = options.max_positions.value_or(
+      config.position == Position::kLearned ? std::max(needs.seq_len, needs.source_len) : 0);
   config = config.completed();
   config.validate();
   return config;

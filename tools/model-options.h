@@ -1,30 +1,51 @@
 #pragma once
 
 #include <optional>
+#include <string>
 
 #include "cli/option_table.h"
+#include "cli/session.h"
 #include "model/model_config.h"
 
 namespace attn {
 
-/// A model's shape as options state it; what nobody stated follows from the rest.
+/// A model's shape as options state it; what nobody stated follows from the rest or the data.
 struct ModelOptions {
   ModelConfig config;
-  std::optional<Index> kv_heads;       // as heads
-  std::optional<Index> head_dim;       // dim / heads
-  std::optional<Index> mlp_hidden;     // 4 * dim
-  std::optional<Index> max_positions;  // the trained sequence
+  std::optional<Arch> arch;                // the task's
+  std::optional<Index> vocab_size;         // the data's
+  std::optional<Index> source_vocab_size;  // the data's
+  std::optional<Index> dim, depth;         // the task's
+  std::optional<Index> encoder_depth;      // as depth
+  std::optional<Index> kv_heads;           // as heads
+  std::optional<Index> head_dim;           // dim / heads
+  std::optional<Index> mlp_hidden;         // 4 * dim
+  std::optional<Index> max_positions;      // the longest sequence of the data
+};
+
+/// What the data and the task bring along.
+struct ModelNeeds {
+  Arch arch = Arch::kDecoder;
+  Index vocab_size = 0;
+  Index source_vocab_size = 0;
+  Index seq_len = 0;
+  Index source_len = 0;
+  Index dim = 64;
+  Index depth = 2;
 };
 
 /// Declares the architecture's switches, each under its attribute's name in a checkpoint and with
 /// the words that files have.
 void declare_model(cli::OptionTable& table, ModelOptions& options);
 
-/// Throws UsageError for a switch that was given although nothing listens to it.
-void refuse_idle_options(const cli::OptionTable& table, const ModelOptions& options);
+/// The options that state this configuration: a preset's, or a checkpoint's. Zeros stay unstated.
+ModelOptions stated(const ModelConfig& config);
 
-/// The whole configuration for a vocabulary and for sequences of `seq_len` tokens. Throws
-/// UsageError where the numbers do not make a model.
-ModelConfig model_config(const ModelOptions& options, Index vocab_size, Index seq_len);
+/// Throws UsageError for a switch that was given although nothing in a model of this arrangement
+/// listens to it.
+void refuse_idle_options(const cli::Session& session, const ModelOptions& options, Arch arch);
+
+/// The whole configuration. Throws UsageError where the numbers do not make a model.
+ModelConfig model_config(const ModelOptions& options, const ModelNeeds& needs);
 
 }  // namespace attn

@@ -4,56 +4,144 @@
 
 #include <cmath>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "cli/json.h"
 #include "cli/picture.h"
 #include "cli/table.h"
 #include "core/text.h"
+#include "tinygpt-train-gradients.h"
 
 namespace attn {
 namespace {
 
-cli::Json json_report(const Task& task, const ModelConfig& config,
-                      const TrainingState<float>& state, const Outcome& outcome) {
+bool is_sampled(const TrainingState<float>& state) {
+  return state.evaluations.front().sample_loss.has_value();
+}
+
+const char* outcome_name(RunOutcome outcome) {
+  switch (outcome) {
+    case RunOutcome::kFinished:
+      return "finished";
+    case RunOutcome::kEarlyStopped:
+      return "early stopped";
+    case RunOutcome::kStopped:
+      return "stopped";
+    case RunOutcome::kDiverged:
+      return "diverged";
+  }
+  return "";
+}
+
+cli::Json json_evaluation(const Task& task, const EvaluationPoint& point) {
+  cli::Json one = {{"step", point.step},
+                   {"loss", cli::json_number(point.loss)},
+                   {"accuracy", cli::json_number(judged_accuracy(task, point))},
+                   {"exact", cli::json_number(point.exact)}};
+  if (point.sample_loss) one["train_loss"] = cli::json_number(*point.sample_loss);
+  return one;
+}
+
+cli::Json json_report(const TrainingResult& result) {
+  const Task& task = result.plan.task;
+  const TrainingState<float>& state = result.trainer.state();
+  const EvaluationPoint& end = state.evaluations.back();
+  const RunEnd& run = result.end;
+  const bool diverged = run.outcome == RunOutcome::kDiverged;
   cli::Json document;
   document["task"] = task.name;
-  document["parameters"] = count_parameters(config).total;
+  document["parameters"] = result.trainer.model().params().size();
   document["steps"] = state.step;
   document[task.yardstick_name] = cli::json_number(task.yardstick);
-  const EvaluationPoint& end = state.evaluations.back();
-  document["loss"] = cli::json_number(outcome.last.finite() ? end.loss : outcome.last.loss);
-  document["accuracy"] = cli::json_number(end.accuracy);
-  document["diverged"] = outcome.diverged;
+  document["loss"] = cli::json_number(run.last.finite() ? end.loss : run.last.loss);
+  document["accuracy"] = cli::json_number(judged_accuracy(task, end));
+  document["diverged"] = diverged;
+  document["outcome"] = outcome_name(run.outcome);
+  if (run.fault) document["fault"] = run.fault->text();
+  if (task.wanted) document["wanted_accuracy"] = *task.wanted;
+  const EvaluationPoint* best = best_evaluation(state.evaluations);
+  if (best != nullptr) {
+    document["best"] = {{"step", best->step}, {"loss", cli::json_number(best->loss)}};
+  }
+  if (result.pooled != nullptr) {
+    const PooledLosses& pooled = *result.pooled;
+    cli::Json& losses = document["pooled"];
+    losses["loss_before"] = cli::json_number(pooled.before);
+    if (pooled.after) losses["loss_after"] = cli::json_number(*pooled.after);
+    if (pooled.later) {
+      losses["later_step"] = pooled.later_step;
+      losses["loss_later"] = cli::json_number(*pooled.later);
+    }
+  }
   document["evaluations"] = cli::Json::array();
   for (const EvaluationPoint& point : state.evaluations) {
-    document["evaluations"].push_back({{"step", point.step},
-                                       {"loss", cli::json_number(point.loss)},
-                                       {"accuracy", cli::json_number(point.accuracy)}});
+    document["evaluations"].push_back(json_evaluation(task, point));
   }
   return document;
 }
 
-void text_report(const Task& task, const TrainingState<float>& state, cli::Report& report) {
+std::string evaluation_table(const Task& task, const TrainingState<float>& state) {
   using Align = cli::Table::Align;
-  cli::Table table({{"step", Align::kRight}, {"loss", Align::kRight}, {"accuracy", Align::kRight}});
+  std::vector<cli::Table::Column> columns = {{"step", Align::kRight}, {"loss", Align::kRight}};
+  const bool sampled = is_sampled(state);
+  if (sampled) columns.push_back({"train", Align::kRight});
+  columns.push_back({"accuracy", Align::kRight});
+  cli::Table table(columns);
   for (const EvaluationPoint& point : state.evaluations) {
-    table.add({fmt::format("{}", point.step), fmt::format("{:.4f}", point.loss),
-               fmt::format("{:.4f}", point.accuracy)});
+    std::vector<std::string> cells = {fmt::format("{}", point.step),
+                                      fmt::format("{:.4f}", point.loss)};
+    if (sampled) {
+      cells.push_back(point.sample_loss ? fmt::format("{:.4f}", *point.sample_loss) : "");
+    }
+    cells.push_back(fmt::format("{:.4f}", judged_accuracy(task, point)));
+    table.add(cells);
   }
-  report.write(table.text());
+  return table.text();
+}
+
+void print_pooled(const PooledLosses& pooled, cli::Report& report) {
+  report.print("\nheld-out loss before pooling  {:.5f}\n", pooled.before);
+  if (pooled.after) report.print("after pooling                 {:.5f}\n", *pooled.after);
+  if (pooled.later) {
+    report.print("{:<30}{:.5f}  (5 % of the earlier run's updates)\n",
+                 fmt::format("after {} updates", pooled.later_step), *pooled.later);
+  }
+}
+
+void text_report(const TrainingResult& result, cli::Report& report) {
+  const Task& task = result.plan.task;
+  const TrainingState<float>& state = result.trainer.state();
+  report.write(evaluation_table(task, state));
   const EvaluationPoint& end = state.evaluations.back();
   report.print("\nafter step {}, over {}:\n", end.step, task.evaluated_over);
   report.print("loss      {:.5f}\n", end.loss);
-  report.print("{:<10}{:.5f}  ({})\n", task.yardstick_name, task.yardstick, task.yardstick_about);
-  if (task.name == "text") {
-    report.print("          perplexity {:.3f}, {:.3f} bits per character\n", std::exp(end.loss),
-                 end.loss / std::log(2.0));
-    report.print("accuracy  {:.4f}\n", end.accuracy);
-  } else {
-    report.print("accuracy  {:.4f}  (from the third token on)\n", end.accuracy);
+  if (!task.yardstick_name.empty()) {
+    report.print("{:<10}{:.5f}  ({})\n", task.yardstick_name, task.yardstick, task.yardstick_about);
   }
+  if (!task.data_digest.empty()) {
+    report.print("          perplexity {:.3f}", std::exp(end.loss));
+    const std::string bits = bits_per(task);
+    if (!bits.empty()) report.print(", {:.3f} {}", end.loss / std::log(2.0), bits);
+    report.write("\n");
+  }
+  std::string about = task.accuracy_about;
+  if (task.wanted) {
+    about += fmt::format("{}{:.4f} must be reached", about.empty() ? "" : "; ", *task.wanted);
+  }
+  report.print("accuracy  {:.4f}{}\n", judged_accuracy(task, end),
+               about.empty() ? "" : fmt::format("  ({})", about));
+  const EvaluationPoint* best = best_evaluation(state.evaluations);
+  if (best != nullptr && best->step != end.step) {
+    report.print("best      {:.5f}  (after step {})\n", best->loss, best->step);
+  }
+  if (result.end.outcome == RunOutcome::kEarlyStopped) {
+    report.print("\nended early: no evaluation of the last {} was better\n",
+                 result.plan.settings.patience);
+  }
+  if (result.pooled != nullptr) print_pooled(*result.pooled, report);
+  const std::string gradients =
+      gradient_table(state.gradient_log, result.trainer.model().params().list());
+  if (!gradients.empty()) report.write("\n" + gradients);
 }
 
 // The loss of every update and of every evaluation, over the line they cannot pass or must.
@@ -71,57 +159,36 @@ void draw_losses(const Task& task, const TrainingState<float>& state, cli::Sessi
     evaluations.y.push_back(point.loss);
   }
   const auto last = static_cast<double>(state.step);
-  chart.curves = {
-      updates, evaluations, {task.yardstick_name, {task.yardstick, task.yardstick}, {0, last}}};
+  chart.curves = {updates, evaluations};
+  if (!task.yardstick_name.empty()) {
+    chart.curves.push_back({task.yardstick_name, {task.yardstick, task.yardstick}, {0, last}});
+  }
   session.report().write("\n" + cli::chart(chart, session.terminal()));
 }
 
 }  // namespace
 
-void report_sizes(const ModelConfig& config, Index batch, int threads, cli::Format format,
-                  cli::Report& report) {
-  const ParameterCounts counts = count_parameters(config);
-  const std::vector<std::pair<std::string, Index>> parts = {
-      {"tokens", counts.tokens}, {"positions", counts.positions}, {"attention", counts.attention},
-      {"mlp", counts.mlp},       {"norms", counts.norms},         {"head", counts.head},
-      {"total", counts.total},   {"block", counts.block}};
-  const double per_token = forward_flops_per_token(config, config.seq_len);
-  const double per_step = 3 * per_token * static_cast<double>(batch * config.seq_len);
-  const TrainingMemory memory = training_memory(config, config.seq_len, batch, threads);
-  const std::vector<std::pair<std::string, Index>> shares = {{"parameters", memory.parameters},
-                                                             {"gradients", memory.gradients},
-                                                             {"optimizer", memory.optimizer},
-                                                             {"activations", memory.activations},
-                                                             {"total", memory.total}};
-  if (format == cli::Format::kJson) {
-    cli::Json document;
-    for (const auto& [part, count] : parts) document["parameters"][part] = count;
-    document["flops"]["forward_per_token"] = per_token;
-    document["flops"]["training_step"] = per_step;
-    for (const auto& [share, bytes] : shares) document["memory"][share] = bytes;
-    report.write(cli::json_text(document));
-    return;
+void note_beginning(const TrainingPlan& plan, const Transformer<float>& model,
+                    const cli::Session& session) {
+  const Task& task = plan.task;
+  const DecayCounts decay = count_decayed(model.params().list(), plan.settings.trainer.decay);
+  session.note(task.about);
+  session.note(fmt::format("{} parameters, {} of them decay and {} do not",
+                           grouped(model.params().size()), grouped(decay.decayed),
+                           grouped(decay.undecayed)));
+  if (!task.yardstick_name.empty()) {
+    session.note(
+        fmt::format("{} {:.5f}: {}", task.yardstick_name, task.yardstick, task.yardstick_about));
   }
-  using Align = cli::Table::Align;
-  cli::Table parameters({{"parameters", Align::kLeft}, {"count", Align::kRight}});
-  for (const auto& [part, count] : parts) {
-    parameters.add({part == "block" ? "(one block)" : part, grouped(count)});
-  }
-  report.write(parameters.text());
-  report.print("\nFLOPs: {:.4g} per token forward, {:.4g} a training step of {} tokens\n\n",
-               per_token, per_step, grouped(batch * config.seq_len));
-  cli::Table bytes({{"memory of a step", Align::kLeft}, {"size", Align::kRight}});
-  for (const auto& [share, size] : shares) bytes.add({share, size_text(size)});
-  report.write(bytes.text());
 }
 
-void report_training(const Task& task, const ModelConfig& config, const TrainingState<float>& state,
-                     const Outcome& outcome, cli::Format format, bool show, cli::Session& session) {
+void report_training(const TrainingResult& result, cli::Format format, bool show,
+                     cli::Session& session) {
   if (format == cli::Format::kJson) {
-    session.report().write(cli::json_text(json_report(task, config, state, outcome)));
-  } else if (!outcome.diverged) {
-    text_report(task, state, session.report());
-    if (show) draw_losses(task, state, session);
+    session.report().write(cli::json_text(json_report(result)));
+  } else if (result.end.outcome != RunOutcome::kDiverged) {
+    text_report(result, session.report());
+    if (show) draw_losses(result.plan.task, result.trainer.state(), session);
   }
 }
 

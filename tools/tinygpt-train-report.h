@@ -2,24 +2,28 @@
 
 #include "cli/common_options.h"
 #include "cli/session.h"
-#include "train/task.h"
-#include "train/trainer.h"
+#include "tinygpt-train-plan.h"
+#include "tinygpt-train-watch.h"
+#include "train/training_run.h"
 
 namespace attn {
 
-/// How training ended.
-struct Outcome {
-  bool diverged = false;
-  StepReport last;
+/// What a report is about. pooled: null where no heads were.
+struct TrainingResult {
+  const TrainingPlan& plan;
+  const Trainer<float>& trainer;
+  const RunEnd& end;
+  const PooledLosses* pooled = nullptr;
 };
 
-/// What training would take, for --dry-run: parameters by part, FLOPs, memory.
-void report_sizes(const ModelConfig& config, Index batch, int threads, cli::Format format,
-                  cli::Report& report);
+/// Before the first update: what is learnt, how many parameters there are and how many decay, and
+/// the number the loss is to be held against.
+void note_beginning(const TrainingPlan& plan, const Transformer<float>& model,
+                    const cli::Session& session);
 
 /// What came of it: the evaluations, and the last one beside the task's yardstick. As text nothing
 /// where training diverged. `show` draws the losses below the text.
-void report_training(const Task& task, const ModelConfig& config, const TrainingState<float>& state,
-                     const Outcome& outcome, cli::Format format, bool show, cli::Session& session);
+void report_training(const TrainingResult& result, cli::Format format, bool show,
+                     cli::Session& session);
 
 }  // namespace attn

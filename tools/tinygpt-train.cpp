@@ -1,226 +1,77 @@
-// Trains a small decoder and writes a checkpoint.
+// Trains a small transformer and writes a checkpoint, from which it can go on to the same bits.
 //
 //   tinygpt-train -o model.h5
-//   tinygpt-train --steps 300 -o - | tinygpt-generate -i - --prompt "3 5" --new-tokens 8 --show
-//   tinygpt-train --text /usr/share/common-licenses/GPL-3 -o gpl.h5
-//   tinygpt-train --dry-run --dim 512 --heads 8 --mlp-hidden 2048
+//   tinygpt-train --task reverse --steps 2000 -o reverse.h5
+//   tinygpt-train --preset nanogpt-cpu --text shakespeare.txt --save-every 100 -o model.h5
+//   tinygpt-train --resume model.h5 --text shakespeare.txt -o model.h5
+//   tinygpt-train --dry-run --preset gpt2
 
 #include <fmt/core.h>
 
-#include <algorithm>
-#include <chrono>
 #include <cmath>
-#include <memory>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
-#include "cli/common_options.h"
-#include "cli/progress.h"
+#include "cli/signals.h"
 #include "cli/tool.h"
 #include "core/memory.h"
-#include "core/parallel.h"
-#include "core/text.h"
-#include "io/byte_source.h"
-#include "io/output.h"
-#include "io/provenance.h"
-#include "model-options.h"
-#include "model/checkpoint.h"
+#include "io/temporary_file.h"
 #include "ops/gemm.h"
+#include "tinygpt-train-begin.h"
+#include "tinygpt-train-files.h"
+#include "tinygpt-train-options.h"
+#include "tinygpt-train-plan.h"
 #include "tinygpt-train-report.h"
+#include "tinygpt-train-sizes.h"
+#include "tinygpt-train-watch.h"
 #include "train/loss_floor.h"
-#include "train/task.h"
-#include "train/trainer.h"
+#include "train/training_run.h"
 
 namespace {
 
 using namespace attn;
 
-// What depends on the task where the user did not say it.
-struct TaskDefaults {
-  Index seq_len;
-  Index batch;
-  Index steps;
-};
-constexpr TaskDefaults kProgressionDefaults{12, 128, 1500};
-constexpr TaskDefaults kTextDefaults{64, 32, 1000};
-
-struct Options {
-  std::string text;
-  double val_fraction = 0.1;
-  ModelOptions model;
-  std::optional<Index> seq_len;
-  AdamWSettings adamw{.lr = 3e-3};
-  std::vector<double> betas{0.9, 0.999};
-  std::optional<Index> batch, steps, eval_every;
-  Index seed = 0;
-  Index threads = available_threads();
-  Index max_bytes = cli::kDefaultMaxBytes;
-  std::string output;
-  bool dry_run = false;
-  bool show = false;
-  cli::Format format = cli::Format::kText;
-};
-
-std::string either(Index progressions, Index text) {
-  return fmt::format("{}, of a text {}", progressions, text);
-}
-
-void declare(cli::OptionTable& table, Options& options) {
-  table.group("Task");
-  table.input("text", options.text, "learn this text by characters, - for stdin")
-      .default_is("progressions modulo 10");
-  table.real("val-fraction", options.val_fraction, "share of the text held out, from its end")
-      .above(0)
-      .below(1);
-  table.count("seq-len", options.seq_len, "tokens of a training sequence")
-      .default_is(either(kProgressionDefaults.seq_len, kTextDefaults.seq_len));
-
-  declare_model(table, options.model);
-
-  table.group("Training");
-  table.count("steps", options.steps, "updates")
-      .at_least(0)
-      .default_is(either(kProgressionDefaults.steps, kTextDefaults.steps));
-  table.count("batch", options.batch, "sequences of an update")
-      .default_is(either(kProgressionDefaults.batch, kTextDefaults.batch));
-  table.real("lr", options.adamw.lr, "AdamW's rate").above(0);
-  table.reals("betas", options.betas, "AdamW's two decay rates").at_least(0).below(1);
-  table.real("eps", options.adamw.eps, "AdamW's eps").above(0);
-  table.real("weight-decay", options.adamw.weight_decay, "AdamW's decay, of every parameter")
-      .at_least(0);
-  table.count("eval-every", options.eval_every, "evaluate after each N updates")
-      .default_is("a tenth of --steps");
-  cli::seed_option(table, options.seed);
-
-  table.group("Run");
-  cli::output_option(table, options.output, "checkpoint to write, - for stdout");
-  table.flag("dry-run", options.dry_run, "only count parameters, FLOPs and memory").not_data();
-  cli::show_options(table, options.show, "draw the loss curve in the terminal");
-  cli::format_options(table, options.format, {cli::Format::kText, cli::Format::kJson});
-  cli::threads_option(table, options.threads);
-  cli::max_bytes_option(table, options.max_bytes);
-  cli::progress_option(table);
-
-  table.check([&options, &table] {
-    refuse_idle_options(table, options.model);
-    if (table.given("val-fraction") && options.text.empty()) {
-      throw UsageError("--val-fraction is only for --text: of progressions none is held out");
-    }
-    if (options.output.empty() && !options.dry_run) {
-      throw UsageError("nowhere to write the model: --output is missing",
-                       {"-o model.h5, or -o - for a pipe; --dry-run only counts"});
-    }
-    if (options.show && options.dry_run) throw UsageError("--dry-run has no loss to --show");
-  });
-}
-
-Task make_task(const Options& options) {
-  const auto seed = static_cast<std::uint64_t>(options.seed);
-  if (options.text.empty()) {
-    return progressions_task(options.seq_len.value_or(kProgressionDefaults.seq_len), seed);
-  }
-  const ByteSource source = ByteSource::open(options.text, options.max_bytes);
-  TextWindows::Settings settings;
-  settings.seq_len = options.seq_len.value_or(kTextDefaults.seq_len);
-  settings.held_out = options.val_fraction;
-  settings.seed = seed;
-  return text_task(as_text(source.bytes()), source.name(), settings);
-}
-
-TrainerSettings trainer_settings(const Options& options, const Task& task) {
-  if (options.betas.size() != 2) {
-    throw UsageError(
-        fmt::format("--betas wants two numbers, such as 0.9,0.999: {} came", options.betas.size()));
-  }
-  const TaskDefaults& defaults = task.name == "text" ? kTextDefaults : kProgressionDefaults;
-  TrainerSettings settings;
-  settings.adamw = options.adamw;
-  settings.adamw.beta1 = options.betas[0];
-  settings.adamw.beta2 = options.betas[1];
-  settings.batch = options.batch.value_or(defaults.batch);
-  settings.threads = static_cast<int>(options.threads);
-  return settings;
-}
-
-double bytes_of_training(const ModelConfig& config, const TrainerSettings& settings) {
+double bytes_of_training(const TrainingPlan& plan) {
+  const TrainerSettings& trainer = plan.settings.trainer;
+  const DataSource& data = *plan.task.data;
+  const auto sequences =
+      static_cast<double>(trainer.batch) * static_cast<double>(trainer.accumulate);
+  // A batch, each token with its target; where it cannot be counted, it cannot be had.
+  const double batch =
+      2.0 * sizeof(Index) * sequences * static_cast<double>(data.seq_len() + data.source_len());
+  const auto countable = checked_mul(trainer.batch, trainer.accumulate);
+  if (!countable) return batch;
   const TrainingMemory step =
-      training_memory(config, config.seq_len, settings.batch, settings.threads);
-  // Beside it a batch, each token with its target.
-  const double batch = 2.0 * sizeof(Index) * static_cast<double>(settings.batch) *
-                       static_cast<double>(config.seq_len);
+      training_memory(plan.config, data.seq_len(), *countable, trainer.threads, data.source_len());
   // And the checkpoint's image, built while all of that is still held.
   const double image = static_cast<double>(step.parameters) + static_cast<double>(step.optimizer);
   return static_cast<double>(step.total) + batch + image;
 }
 
-std::string rate_text(double per_second) {
-  return per_second < 10000 ? fmt::format("{:.0f}", per_second)
-                            : fmt::format("{:.0f}k", per_second / 1000);
-}
-
-// Training to the end, with progress.
-Outcome train(Trainer<float>& trainer, const Task& task, Index steps, Index eval_every,
-              Index tokens_per_step, cli::Session& session) {
-  using Clock = std::chrono::steady_clock;
-  const Clock::time_point start = Clock::now();
-  cli::Progress progress(session, steps, "step");
-  Outcome outcome;
-  Evaluation evaluation = trainer.evaluate();
-  while (trainer.state().step < steps) {
-    outcome.last = trainer.step();
-    if (!outcome.last.finite()) {
-      outcome.diverged = true;
-      return outcome;
-    }
-    const Index step = outcome.last.step;
-    if (step % eval_every == 0 || step == steps) {
-      evaluation = trainer.evaluate();
-      // The update after a finite gradient may be the one that goes too far.
-      outcome.diverged = trainer.fault().has_value();
-      if (outcome.diverged) return outcome;
-    }
-    if (!progress.wants(step)) continue;
-    const std::chrono::duration<double> elapsed = Clock::now() - start;
-    const double rate = static_cast<double>(step * tokens_per_step) / elapsed.count();
-    progress.update(step, fmt::format("loss {:.4f} {} {:.4f} accuracy {:.2f} {} tok/s",
-                                      outcome.last.loss, task.yardstick_name, task.yardstick,
-                                      evaluation.accuracy, rate_text(rate)));
+int dry_run(const TrainOptions& options, cli::Session& session) {
+  TrainerSettings trainer = options.training.trainer;
+  if (counts_without_data(options, session)) {
+    trainer.batch = options.batch.value_or(task_defaults("progressions").batch);
+    trainer.threads = static_cast<int>(options.threads);
+    const ModelConfig config = config_without_data(options);
+    const Index source_len = config.arch == Arch::kEncoderDecoder ? config.seq_len : 0;
+    report_sizes(config, trainer, source_len, options.format, session.report());
+    return cli::kDone;
   }
-  return outcome;
+  const TrainingPlan plan = make_plan(options, session);
+  report_sizes(plan.config, plan.settings.trainer, plan.task.data->source_len(), options.format,
+               session.report());
+  return cli::kDone;
 }
 
-// How the run was set up, for whoever finds the file.
-SettingList run_settings(const Options& options, const Task& task, const TrainerSettings& settings,
-                         Index steps) {
-  SettingList all = {
-      {"task", task.name},
-      {"steps", steps},
-      {"batch", settings.batch},
-      {"seq_len", task.data->seq_len()},
-      {"optimizer", std::string("adamw")},
-      {"lr", settings.adamw.lr},
-      {"beta1", settings.adamw.beta1},
-      {"beta2", settings.adamw.beta2},
-      {"eps", settings.adamw.eps},
-      {"weight_decay", settings.adamw.weight_decay},
-      {task.yardstick_name, task.yardstick},
-  };
-  if (task.name == "text") all.emplace_back("val_fraction", options.val_fraction);
-  return all;
-}
-
-void save(const Options& options, const Transformer<float>& model, const Tokenizer& tokenizer,
-          const TrainingState<float>& state, const cli::Session& session) {
-  Hdf5Writer writer;
-  Provenance provenance;
-  provenance.format = "attntools-checkpoint";
-  provenance.seed = options.seed;
-  provenance.command = session.history();
-  write_provenance(writer, provenance);
-  write_checkpoint(writer, model, &tokenizer, &state);
-  write_output(options.output, writer.finish());
+RunSettings run_settings(const TrainOptions& options, const TrainingPlan& plan) {
+  RunSettings run;
+  run.eval_every = plan.settings.eval_every;
+  run.patience = plan.settings.patience;
+  run.save_every = options.save_every.value_or(0);
+  run.stop_after = options.stop_after;
+  return run;
 }
 
 // The sign of a NaN means nothing to a reader.
@@ -228,49 +79,77 @@ std::string number_text(double value) {
   return std::isnan(value) ? "nan" : fmt::format("{}", value);
 }
 
-int run(const Options& options, cli::Session& session) {
-  if (!options.dry_run) check_output(options.output, {options.text});
-  const Task task = make_task(options);
-  const ModelConfig config =
-      model_config(options.model, task.data->vocab_size(), task.data->seq_len());
-  const TrainerSettings settings = trainer_settings(options, task);
-  if (options.dry_run) {
-    report_sizes(config, settings.batch, settings.threads, options.format, session.report());
+int say_diverged(const RunEnd& end, const TrainingState<float>& state, const TrainingFiles& files,
+                 cli::Session& session) {
+  const StepReport& last = end.last;
+  if (!last.finite()) {
+    return session.say_no(fmt::format("step {}: {} (loss {}, gradient norm {}, lr {}): {}",
+                                      last.step + 1, end.fault->text(), number_text(last.loss),
+                                      number_text(last.gradient_norm), last.lr, files.holdings()));
+  }
+  return session.say_no(fmt::format("after step {}: {} (loss {}, lr {}): {}", last.step,
+                                    end.fault->text(), number_text(state.evaluations.back().loss),
+                                    last.lr, files.holdings()));
+}
+
+void note_stop(const TrainOptions& options, const TrainingState<float>& state, const char* why,
+               const TrainingFiles& files, const cli::Session& session) {
+  const std::string& file = files.resumable();
+  std::string line = fmt::format("{} after step {}: {}", why, state.step, files.holdings());
+  if (!file.empty()) {
+    line += fmt::format("; --resume {} -o {} goes on", file, options.output);
+  } else if (options.output == "-") {
+    line += ": stdout gets whole runs only, --checkpoint FILE keeps what is done";
+  }
+  session.note(line);
+}
+
+void note_resumed(const TrainOptions& options, const TrainingPlan& plan, Index step,
+                  const cli::Session& session) {
+  if (options.resume.empty()) return;
+  session.note(fmt::format("going on after step {} of {}", step, plan.settings.trainer.steps));
+  for (const SettingChange& change : plan.changes) session.note(change.text());
+}
+
+int run(const TrainOptions& options, cli::Session& session) {
+  if (options.dry_run) return dry_run(options, session);
+  TrainingFiles files(options);
+  const TrainingPlan plan = make_plan(options, session);
+  require_memory("training", bytes_of_training(plan));
+  files.set_history(session, plan.changes);
+
+  PooledLosses pooled;
+  const auto model = begin_model(options, plan, pooled);
+  Trainer<float> trainer(*model, *plan.task.data, plan.settings.trainer,
+                         begin_state(options, plan));
+  const TrainingState<float>& state = trainer.state();
+  note_beginning(plan, *model, session);
+  note_resumed(options, plan, state.step, session);
+
+  cli::on_interrupt(remove_temporary_files);
+  const bool pools = pooled.later_step > 0;
+  std::optional<cli::StopRequest> stop(std::in_place);
+  TrainingWatch watch(trainer, plan, files, *stop, session);
+  if (pools) watch.follow(&pooled);
+  const RunEnd end = run_training(trainer, run_settings(options, plan), watch);
+  watch.end();
+
+  if (end.outcome == RunOutcome::kStopped && *stop) {
+    note_stop(options, state, stop->name(), files, session);
+    stop->obey();
+  }
+  stop.reset();  // what is left is not worth waiting for
+  report_training({plan, trainer, end, pools ? &pooled : nullptr}, options.format, options.show,
+                  session);
+  if (end.outcome == RunOutcome::kDiverged) return say_diverged(end, state, files, session);
+  files.finish(trainer, plan.task);
+  if (end.outcome == RunOutcome::kStopped) {
+    note_stop(options, state, "stopped", files, session);
     return cli::kDone;
   }
-  require_memory("training", bytes_of_training(config, settings));
-  const TaskDefaults& defaults = options.text.empty() ? kProgressionDefaults : kTextDefaults;
-  const Index steps = options.steps.value_or(defaults.steps);
-  const Index eval_every = options.eval_every.value_or(std::max<Index>(1, steps / 10));
-  const ParameterCounts counts = count_parameters(config);
-
-  Transformer<float> model(config);
-  model.params().initialise(static_cast<std::uint64_t>(options.seed));
-  Trainer<float> trainer(model, *task.data, settings);
-  trainer.state().settings = run_settings(options, task, settings, steps);
-
-  session.note(task.about);
-  session.note(fmt::format("{} parameters; {} {:.5f}: {}", grouped(counts.total),
-                           task.yardstick_name, task.yardstick, task.yardstick_about));
-  const Outcome outcome =
-      train(trainer, task, steps, eval_every, settings.batch * config.seq_len, session);
-  report_training(task, config, trainer.state(), outcome, options.format, options.show, session);
-  if (outcome.diverged && outcome.last.finite()) {
-    return session.say_no(fmt::format(
-        "after step {}: the loss or a parameter is not finite (loss "
-        "{}, lr {}): nothing was written",
-        outcome.last.step, number_text(trainer.state().evaluations.back().loss), outcome.last.lr));
-  }
-  if (outcome.diverged) {
-    return session.say_no(
-        fmt::format("step {}: the loss or a gradient is not finite (loss {}, gradient "
-                    "norm {}, lr {}): nothing was written",
-                    outcome.last.step + 1, number_text(outcome.last.loss),
-                    number_text(outcome.last.gradient_norm), outcome.last.lr));
-  }
-  save(options, model, *task.tokenizer, trainer.state(), session);
-  if (task.data->floor_is_exact() &&
-      passes_floor(trainer.state().evaluations.back().loss, task.data->loss_floor().value_or(0))) {
+  const DataSource& data = *plan.task.data;
+  if (data.floor_is_exact() &&
+      passes_floor(state.evaluations.back().loss, data.loss_floor().value_or(0))) {
     return session.say_no("the loss is below its floor: the model sees what it should predict");
   }
   return cli::kDone;
@@ -279,26 +158,44 @@ int run(const Options& options, cli::Session& session) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  return attn::cli::tool_main<Options>(
+  return attn::cli::tool_main<TrainOptions>(
       {.name = "tinygpt-train",
-       .summary = "trains a small decoder and writes a checkpoint",
+       .summary = "trains a small transformer and writes a checkpoint",
        .usage = "-o FILE [OPTIONS]",
-       .examples = {{"tinygpt-train -o model.h5", "arithmetic progressions, the tutorial's recipe"},
-                    {"tinygpt-train --steps 300 -o - | tinygpt-generate -i - --prompt \"3 5\"",
-                     "through a pipe"},
-                    {"tinygpt-train --text book.txt -o book.h5", "a text, character by character"},
-                    {"tinygpt-train --dry-run --dim 512 --heads 8",
-                     "parameters, FLOPs and memory, without training"}},
-       .notes = "Progressions start at 0 to 9 and go on by 1 to 9, modulo 10. The second token\n"
-                "cannot be known, so the mean loss of n tokens has the floor ln 9 / (n - 1),\n"
-                "which is 0.19975 for 12: a loss of 0.20 is success, and a loss below the floor\n"
-                "means that the model sees the future. A text must be UTF-8, and its part for\n"
-                "training and its held-out part must each have a token more than --seq-len; its\n"
-                "loss is printed beside the entropy of the characters' frequencies. Words of\n"
-                "the model's options are spelled as in the file's attributes. The same command\n"
-                "writes the same bytes, whatever --threads.",
+       .examples =
+           {{"tinygpt-train -o model.h5", "arithmetic progressions, the tutorial's recipe"},
+            {"tinygpt-train --steps 300 -o - | tinygpt-generate -i - --prompt \"3 5\"",
+             "through a pipe"},
+            {"tinygpt-train --task reverse -o reverse.h5",
+             "an encoder-decoder that writes backwards what it reads"},
+            {"tinygpt-train --preset nanogpt-cpu --text book.txt --save-every 100 -o book.h5",
+             "a text, character by character, saved as it goes"},
+            {"tinygpt-train --resume book.h5 --text book.txt -o book.h5",
+             "what was interrupted, to the bits of a run that was not"},
+            {"tinygpt-train --init-from mha.h5 --kv-heads 2 --text book.txt -o gqa.h5",
+             "key-value heads pooled, then trained on"},
+            {"tinygpt-train --dry-run --preset gpt2",
+             "parameters, FLOPs and memory, without training"}},
+       .notes =
+           "Each task has an accuracy that it must reach, and where some tokens cannot be known\n"
+           "a floor under its loss; both are printed beside what was reached. Progressions start\n"
+           "at 0 to 9 and go on by 1 to 9, modulo 10: the second token cannot be known, so the\n"
+           "mean loss of n tokens has the floor ln 9 / (n - 1), which is 0.19975 for 12. A loss\n"
+           "of 0.20 is success, and a loss below the floor means that the model sees the future.\n"
+           "A text must be UTF-8 (by characters), and its part for training and its held-out\n"
+           "part must each have a token more than --seq-len.\n"
+           "\n"
+           "SIGINT and SIGTERM finish the update, save, and end the program with 130 or 143; a\n"
+           "second one ends it at once. --resume goes on from there, from --stop-after, or from\n"
+           "what --save-every left, and ends with the bytes of a run that never stopped. Settings\n"
+           "come from the file; a text, pairs or ids must be given again, the same. Steps, rate,\n"
+           "schedule and other settings of the optimiser may change, which stderr and the file's\n"
+           "history then say; another task, seed, data or model is refused.\n"
+           "\n"
+           "Words of the model's options are spelled as in the file's attributes. The same\n"
+           "command writes the same bytes, whatever --threads.",
        .meaning_of_no = "training diverged, or its loss is below what is possible",
        .bare_call_works = true,
        .versions = [] { return std::vector<std::string>{blas_description()}; }},
-      argc, argv, declare, run);
+      argc, argv, declare_training, run);
 }

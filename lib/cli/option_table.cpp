@@ -284,6 +284,20 @@ bool OptionTable::given(std::string_view name) const {
   return !option->given_.empty();
 }
 
+void OptionTable::set_again() {
+  for (const bool first : {true, false}) {
+    for (Option& option : options_) {
+      if (option.before_others_ != first) continue;
+      std::vector<std::string> values;
+      values.swap(option.given_);
+      for (std::string& value : values) {
+        option.set_(value);
+        option.given_.push_back(std::move(value));
+      }
+    }
+  }
+}
+
 std::string OptionTable::history_line(std::string_view program) const {
   std::string line(program);
   for (const Option& option : options_) {

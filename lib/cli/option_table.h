@@ -160,6 +160,8 @@ class OptionTable {
 
   /// Was it typed? A name that was never declared is a ShapeError.
   bool given(std::string_view name) const;
+  /// Sets every field to what was typed once more: for a check that read other defaults from a file.
+  void set_again();
   /// One line that says how the data came about: the program and those options typed that can
   /// change the data, in table order, files as base names.
   std::string history_line(std::string_view program) const;

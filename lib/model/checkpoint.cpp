@@ -3,39 +3,11 @@
 #include <fmt/core.h>
 
 #include "core/error.h"
+#include "model/model_attributes.h"
 #include "model/training_group.h"
 
 namespace attn {
 namespace {
-
-void write_config(Hdf5Writer& writer, const ModelConfig& c) {
-  const auto flag = [](bool value) { return Index{value ? 1 : 0}; };
-  writer.attribute("/", "arch", enum_name(c.arch));
-  writer.attribute("/", "vocab_size", c.vocab_size);
-  writer.attribute("/", "source_vocab_size", c.source_vocab_size);
-  writer.attribute("/", "dim", c.dim);
-  writer.attribute("/", "heads", c.heads);
-  writer.attribute("/", "kv_heads", c.kv_heads);
-  writer.attribute("/", "head_dim", c.head_dim);
-  writer.attribute("/", "depth", c.depth);
-  writer.attribute("/", "encoder_depth", c.encoder_depth);
-  writer.attribute("/", "mlp_hidden", c.mlp_hidden);
-  writer.attribute("/", "norm", enum_name(c.norm));
-  writer.attribute("/", "final_norm", flag(*c.final_norm));
-  writer.attribute("/", "norm_type", enum_name(c.norm_type));
-  writer.attribute("/", "norm_eps", c.norm_eps);
-  writer.attribute("/", "position", enum_name(c.position));
-  writer.attribute("/", "rope_style",
-                   c.position == Position::kRope ? enum_name(c.rope_style) : std::string("none"));
-  writer.attribute("/", "rope_base", c.rope_base);
-  writer.attribute("/", "max_positions", c.max_positions);
-  writer.attribute("/", "activation", enum_name(c.activation));
-  writer.attribute("/", "tie_embeddings", flag(c.tie_embeddings));
-  writer.attribute("/", "bias", flag(c.bias));
-  writer.attribute("/", "norm_bias", flag(c.norm_bias));
-  writer.attribute("/", "head_bias", flag(c.head_bias));
-  writer.attribute("/", "seq_len", c.seq_len);
-}
 
 // The attributes of /tokenizer that name special tokens.
 constexpr std::pair<const char*, std::optional<Index> SpecialTokens::*> kSpecials[] = {
@@ -98,7 +70,10 @@ std::shared_ptr<const Tokenizer> read_tokenizer(const Hdf5Reader& reader, Index 
 void write_checkpoint(Hdf5Writer& writer, const Transformer<float>& model,
                       const Tokenizer* tokenizer, const TrainingState<float>* training) {
   writer.digest();
-  write_config(writer, model.config());
+  for (const auto& attribute : model_attributes(model.config())) {
+    std::visit([&](const auto& value) { writer.attribute("/", attribute.first, value); },
+               attribute.second);
+  }
   write_flat(writer, "/parameters", model.params(), model.params().values());
   if (tokenizer != nullptr) write_tokenizer(writer, *tokenizer);
   if (training != nullptr) write_training(writer, *training, model.params());

@@ -246,6 +246,26 @@ TEST(CommandLine, APresetComesFirstWhereverItStands) {
   EXPECT_EQ(layers, 3);
 }
 
+TEST(CommandLine, WhatWasTypedWinsOverDefaultsReadLater) {
+  Index layers = 1;
+  Index heads = 1;
+  std::vector<std::string> keep;
+  OptionTable table;
+  table.count("layers", layers, "blocks");
+  table.count("heads", heads, "query heads");
+  table.texts("keep", keep, "names to keep");
+  table.custom("preset", "NAME", [&](std::string_view) { layers = heads = 12; }, "a shape by name")
+      .before_others();
+  table.check([&] {
+    layers = heads = 5;  // as a file would have it
+    table.set_again();
+  });
+  CommandLine(table).parse({"--layers", "3", "--keep", "a", "--keep", "b"});
+  EXPECT_EQ(layers, 3);
+  EXPECT_EQ(heads, 5);
+  EXPECT_THAT(keep, ElementsAre("a", "b"));
+}
+
 TEST(CommandLine, FilesMayBeSeveralAndOneOfThemStdin) {
   std::vector<std::string> texts;
   std::string resume;

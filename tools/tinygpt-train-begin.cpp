@@ -1,0 +1,41 @@
+#include "tinygpt-train-begin.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "tinygpt-train-earlier.h"
+#include "train/batch_gradient.h"
+
+namespace attn {
+namespace {
+
+// The same parameters in a model that is told other sequences.
+void copy_parameters(const Transformer<float>& from, Transformer<float>& to) {
+  const float* values = from.params().values();
+  std::copy(values, values + from.params().size(), to.params().values());
+}
+
+}  // namespace
+
+std::unique_ptr<Transformer<float>> begin_model(const TrainOptions& options,
+                                                const TrainingPlan& plan,
+                                                PooledLosses& /*pooled*/) {
+  if (!options.resume.empty()) return std::move(options.earlier->checkpoint.model);
+  auto model = std::make_unique<Transformer<float>>(plan.config);
+  if (options.earlier == nullptr) {
+    model->params().initialise(static_cast<std::uint64_t>(options.seed),
+                               *parse_enum<InitScheme>(plan.settings.init));
+    return model;
+  }
+  copy_parameters(*options.earlier->checkpoint.model, *model);
+  return model;
+}
+
+TrainingState<float> begin_state(const TrainOptions& options, const TrainingPlan& plan) {
+  TrainingState<float> state;
+  if (!options.resume.empty()) state = std::move(*options.earlier->checkpoint.training);
+  state.settings = to_list(plan.settings);
+  return state;
+}
+
+}  // namespace attn

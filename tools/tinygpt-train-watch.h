@@ -1,0 +1,64 @@
+#pragma once
+
+#include <chrono>
+#include <optional>
+
+#include "cli/progress.h"
+#include "cli/session.h"
+#include "cli/stop_request.h"
+#include "tinygpt-train-files.h"
+#include "tinygpt-train-plan.h"
+#include "train/training_run.h"
+
+namespace attn {
+
+/// The loss of a model whose key-value heads were pooled, over what is held out.
+struct PooledLosses {
+  double before = 0;            // of the model that was pooled
+  std::optional<double> after;  // pooled, before the first update
+  Index later_step = 0;         // 5 % of the earlier run's updates
+  std::optional<double> later;  // then
+};
+
+/// Watches a run for those who sit before it: a line as it goes, a line for each evaluation, files
+/// where they are due, an end where a signal asks for it.
+class TrainingWatch : public RunObserver {
+ public:
+  TrainingWatch(const Trainer<float>& trainer, const TrainingPlan& plan, TrainingFiles& files,
+                const cli::StopRequest& stop, const cli::Session& session);
+
+  /// Also follow a pooled model.
+  void follow(PooledLosses* pooled) { pooled_ = pooled; }
+
+  void on_step(const StepReport& report) override;
+  void on_evaluation(const EvaluationPoint& point, bool best) override;
+  void on_unusual_start(double loss, double uniform) override;
+  void save() override;
+  void save_best() override;
+  bool stop_requested() override { return static_cast<bool>(stop_); }
+
+  /// The line that is rewritten stays as it is from here on.
+  void end() { progress_.reset(); }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  const Trainer<float>& trainer_;
+  const TrainingPlan& plan_;
+  TrainingFiles& files_;
+  const cli::Session& session_;
+  const cli::StopRequest& stop_;
+  std::optional<cli::Progress> progress_;
+  PooledLosses* pooled_ = nullptr;
+  Clock::time_point start_ = Clock::now();
+  Index first_step_;
+  double tokens_per_step_;
+};
+
+/// The accuracy that a task is judged by.
+double judged_accuracy(const Task& task, const EvaluationPoint& point);
+
+/// "bits per character" or "bits per byte" where tokens are pieces of a text; empty elsewhere.
+std::string bits_per(const Task& task);
+
+}  // namespace attn
