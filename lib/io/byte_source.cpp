@@ -107,6 +107,18 @@ void ByteSource::read_stream(int descriptor, Index max_bytes) {
   view_ = {stream_.get(), size};
 }
 
+void ByteSource::forget(Index first, Index count) const {
+  if (!mapped_) return;
+  // Whole pages within; the mapping begins at one.
+  const Index page = sysconf(_SC_PAGESIZE);
+  const Index from = (first + page - 1) / page * page;
+  const Index to = (first + count) / page * page;
+  if (to <= from) return;
+  // Only advice: where it is not taken, nothing changes but the memory in use.
+  static_cast<void>(madvise(const_cast<std::byte*>(view_.data()) + from,
+                            static_cast<std::size_t>(to - from), MADV_DONTNEED));
+}
+
 ByteSource::ByteSource(ByteSource&& other) noexcept {
   *this = std::move(other);
 }

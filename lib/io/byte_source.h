@@ -27,6 +27,9 @@ class ByteSource {
   /// The path as given (safe to print), or "stdin".
   const std::string& name() const { return name_; }
   std::span<const std::byte> bytes() const { return view_; }
+  /// These bytes are not needed for a while: of a mapped file the memory is given back, and they
+  /// are read again when looked at. So one pass over a file of any size takes little memory.
+  void forget(Index first, Index count) const;
 
  private:
   ByteSource() = default;

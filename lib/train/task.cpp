@@ -6,8 +6,8 @@
 
 #include "core/error.h"
 #include "core/text.h"
-#include "io/byte_source.h"
 #include "text/char_tokenizer.h"
+#include "train/file_tasks.h"
 #include "train/toy_tasks.h"
 
 namespace attn {
@@ -18,27 +18,53 @@ struct KnownTask {
   std::string name;
   std::vector<Arch> archs;  // the task's own first
   TaskDefaults defaults;
-  bool from_files;
+  std::vector<std::string> uses;  // options beside --seq-len that say something of it
+  bool from_files = false;
 };
 
 const std::vector<KnownTask>& known_tasks() {
-  static const std::vector<KnownTask> known = {
-      {"progressions", {Arch::kDecoder}, {}, false},
-      {"copy", {Arch::kEncoderDecoder, Arch::kDecoder}, {.seq_len = 10}, false},
-      {"reverse", {Arch::kEncoderDecoder, Arch::kDecoder}, {.seq_len = 10}, false},
-      {"sort", {Arch::kDecoder, Arch::kEncoderDecoder}, {.seq_len = 6}, false},
-      // The decoder sees one side alone: what it cannot learn shows what both sides are good for.
-      {"masked", {Arch::kEncoder, Arch::kDecoder}, {}, false},
-      {"induction", {Arch::kDecoder}, {.seq_len = 32}, false},
-      {"text", {Arch::kDecoder}, {.seq_len = 64, .batch = 32, .steps = 1000}, true},
-  };
+  static const std::vector<KnownTask> known = [] {
+    using enum Arch;
+    const TaskDefaults tutorial;
+    TaskDefaults strings = tutorial;
+    strings.seq_len = 10;
+    strings.steps = 1000;
+    strings.lr = 1e-3;
+    TaskDefaults sort = tutorial;
+    sort.seq_len = 6;
+    sort.steps = 500;
+    TaskDefaults masked = tutorial;
+    masked.steps = 3000;
+    masked.lr = 2e-3;
+    masked.schedule = ScheduleKind::kCosine;
+    TaskDefaults induction = tutorial;
+    induction.seq_len = 32;
+    induction.steps = 500;
+    TaskDefaults text = tutorial;
+    text.seq_len = 64;
+    text.batch = 32;
+    text.steps = 1000;
+    const std::vector<std::string> of_strings{"modulus", "min-len"};
+    const std::vector<std::string> of_files{"val-fraction", "eval-windows"};
+    const std::vector<std::string> of_windows{"val-fraction", "eval-windows", "mask-fraction"};
+    return std::vector<KnownTask>{
+        {"progressions", {kDecoder}, tutorial, {"modulus"}},
+        {"copy", {kEncoderDecoder, kDecoder}, strings, of_strings},
+        {"reverse", {kEncoderDecoder, kDecoder}, strings, of_strings},
+        {"sort", {kDecoder, kEncoderDecoder}, sort, of_strings},
+        // The decoder sees one side alone: what it cannot learn shows what both sides are good for.
+        {"masked", {kEncoder, kDecoder}, masked, {"modulus", "min-len", "mask-fraction"}},
+        {"induction", {kDecoder}, induction, {"modulus"}},
+        {"text", {kDecoder, kEncoder}, text, of_windows, true},
+        {"tokens", {kDecoder, kEncoder}, text, of_windows, true},
+        {"lines", {kDecoder}, text, of_files, true},
+        {"pairs", {kEncoderDecoder, kDecoder}, text, of_files, true},
+    };
+  }();
   return known;
 }
 
-const KnownTask& known_task(std::string_view name) {
-  for (const KnownTask& task : known_tasks()) {
-    if (task.name == name) return task;
-  }
+[[noreturn]] void refuse_unknown(std::string_view name) {
   const std::string near = nearest_word(name, task_names());
   std::vector<std::string> hints;
   if (!near.empty()) hints.push_back(fmt::format("did you mean '{}'?", near));
@@ -47,9 +73,69 @@ const KnownTask& known_task(std::string_view name) {
                    hints);
 }
 
+const KnownTask& known_task(std::string_view name) {
+  for (const KnownTask& task : known_tasks()) {
+    if (task.name == name) return task;
+  }
+  refuse_unknown(name);
+}
+
+// What there is to learn, which one option says.
 std::string task_name(const TaskSettings& settings) {
-  if (!settings.name.empty()) return settings.name;
-  return settings.text.empty() ? "progressions" : "text";
+  std::vector<std::string> said;
+  if (!settings.name.empty()) said.push_back("--task " + settings.name);
+  if (!settings.text.empty()) said.emplace_back("--text");
+  if (!settings.pairs.empty()) said.emplace_back("--pairs");
+  if (!settings.tokens.empty()) said.emplace_back("--input");
+  if (said.size() > 1) {
+    throw UsageError(fmt::format("{} and {} are two things to learn", said[0], said[1]));
+  }
+  if (settings.lines && settings.text.empty()) {
+    throw UsageError("--lines is only for --text");
+  }
+  const std::vector<std::string>& names = task_names();
+  if (!settings.name.empty() &&
+      std::find(names.begin(), names.end(), settings.name) == names.end()) {
+    refuse_unknown(settings.name);
+  }
+  if (!settings.text.empty()) return settings.lines ? "lines" : "text";
+  if (!settings.pairs.empty()) return "pairs";
+  if (!settings.tokens.empty()) return "tokens";
+  return settings.name.empty() ? "progressions" : settings.name;
+}
+
+void refuse_idle_settings(const TaskSettings& settings, const KnownTask& task) {
+  const auto refuse = [&](const char* option, bool given) {
+    if (given && std::find(task.uses.begin(), task.uses.end(), option) == task.uses.end()) {
+      throw UsageError(fmt::format("--{} says nothing of {}", option, task.name));
+    }
+  };
+  refuse("min-len", settings.min_len.has_value());
+  refuse("modulus", settings.modulus.has_value());
+  refuse("mask-fraction", settings.mask_fraction.has_value());
+}
+
+Arch arch_of(const TaskSettings& settings, const KnownTask& task) {
+  const Arch arch = settings.arch.value_or(task.archs.front());
+  if (std::find(task.archs.begin(), task.archs.end(), arch) != task.archs.end()) return arch;
+  std::vector<std::string> can;
+  for (const Arch possible : task.archs) can.push_back(enum_name(possible));
+  throw UsageError(fmt::format("--arch {} cannot learn {}", enum_name(arch), task.name),
+                   {fmt::format("it is for --arch {}", fmt::join(can, " or "))});
+}
+
+Task make_by_name(const std::string& name, const TaskSettings& settings, Arch arch,
+                  const TaskDefaults& defaults) {
+  if (name == "progressions") return progressions_task(settings);
+  if (name == "copy") return copy_task(settings, arch);
+  if (name == "reverse") return reverse_task(settings, arch);
+  if (name == "sort") return sort_task(settings, arch);
+  if (name == "masked") return masked_task(settings);
+  if (name == "induction") return induction_task(settings);
+  if (name == "text") return text_file_task(settings, arch, defaults.seq_len);
+  if (name == "tokens") return tokens_task(settings, arch, defaults.seq_len);
+  if (name == "lines") return lines_task(settings);
+  return pairs_task(settings, arch);
 }
 
 }  // namespace
@@ -74,37 +160,11 @@ const std::vector<Arch>& task_archs(std::string_view name) {
 }
 
 Task make_task(const TaskSettings& settings) {
-  const std::string name = task_name(settings);
-  const KnownTask& known = known_task(name);
-  const Arch arch = settings.arch.value_or(known.archs.front());
-  if (std::find(known.archs.begin(), known.archs.end(), arch) == known.archs.end()) {
-    std::vector<std::string> can;
-    for (const Arch possible : known.archs) can.push_back(enum_name(possible));
-    throw UsageError(fmt::format("--arch {} cannot learn {}", enum_name(arch), name),
-                     {fmt::format("it is for --arch {}", fmt::join(can, " or "))});
-  }
-  Task task;
-  if (name == "progressions") {
-    task = progressions_task(settings);
-  } else if (name == "copy") {
-    task = copy_task(settings, arch);
-  } else if (name == "reverse") {
-    task = reverse_task(settings, arch);
-  } else if (name == "sort") {
-    task = sort_task(settings, arch);
-  } else if (name == "masked") {
-    task = masked_task(settings);
-  } else if (name == "induction") {
-    task = induction_task(settings);
-  } else {
-    const ByteSource source = ByteSource::open(settings.text.front(), settings.max_bytes);
-    TextWindows::Settings windows;
-    windows.seq_len = settings.seq_len.value_or(known.defaults.seq_len);
-    windows.held_out = settings.held_out;
-    windows.seed = settings.seed;
-    task = text_task(as_text(source.bytes()), source.name(), windows);
-  }
-  task.name = name;
+  const KnownTask& known = known_task(task_name(settings));
+  const Arch arch = arch_of(settings, known);
+  refuse_idle_settings(settings, known);
+  Task task = make_by_name(known.name, settings, arch, known.defaults);
+  task.name = known.name;
   task.arch = arch;
   task.defaults = known.defaults;
   task.settings.emplace(task.settings.begin(), "seq_len", task.data->seq_len());

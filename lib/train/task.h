@@ -12,6 +12,7 @@
 #include "model/training_state.h"
 #include "text/tokenizer.h"
 #include "train/data_source.h"
+#include "train/schedule.h"
 #include "train/text_windows.h"
 
 namespace attn {
@@ -48,8 +49,7 @@ struct TaskDefaults {
   Index batch = 128;
   Index steps = 1500;
   double lr = 3e-3;
-  Index dim = 64;
-  Index depth = 2;
+  ScheduleKind schedule = ScheduleKind::kConstant;
 };
 
 /// What counts as right in an accuracy.

@@ -1,0 +1,86 @@
+#include "train/text_vocabulary.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "core/error.h"
+#include "core/text.h"
+#include "text/byte_tokenizer.h"
+#include "text/char_tokenizer.h"
+
+namespace attn {
+namespace {
+
+// Line ends and tabs have one id each, whether or not they occurred.
+std::string with_character(std::string vocabulary, char wanted) {
+  const auto place = std::lower_bound(
+      vocabulary.begin(), vocabulary.end(), wanted,
+      [](char a, char b) { return static_cast<unsigned char>(a) < static_cast<unsigned char>(b); });
+  if (place == vocabulary.end() || *place != wanted) vocabulary.insert(place, wanted);
+  return vocabulary;
+}
+
+SpecialTokens ends(Index bos, Index eos) {
+  SpecialTokens specials;
+  specials.bos = bos;
+  specials.eos = eos;
+  specials.pad = eos;
+  return specials;
+}
+
+std::shared_ptr<const Tokenizer> byte_tokenizer(TextUse use) {
+  SpecialTokens specials;
+  if (use == TextUse::kMasked) specials.mask = ByteTokenizer::kBytes;
+  if (use == TextUse::kLines) specials = ends('\n', '\n');
+  if (use == TextUse::kTwoStackPairs) {
+    specials = ends(ByteTokenizer::kBytes, ByteTokenizer::kBytes + 1);
+  }
+  if (use == TextUse::kOneStackPairs) specials.eos = specials.pad = Index{'\n'};
+  return std::make_shared<ByteTokenizer>(specials);
+}
+
+std::shared_ptr<const Tokenizer> char_tokenizer(const TextScan& scan, TextUse use) {
+  std::string vocabulary = scan.vocabulary();
+  SpecialTokens specials;
+  if (use == TextUse::kMasked) specials.mask = static_cast<Index>(scan.counts.size());
+  if (use == TextUse::kTwoStackPairs) {
+    return std::make_shared<CharTokenizer>(vocabulary, ends(0, 1), 2);
+  }
+  if (use == TextUse::kLines || use == TextUse::kOneStackPairs) {
+    vocabulary = with_character(vocabulary, '\n');
+    if (use == TextUse::kOneStackPairs) vocabulary = with_character(vocabulary, '\t');
+    const Index line_end = CharTokenizer(vocabulary).id('\n');
+    specials = ends(line_end, line_end);
+    if (use == TextUse::kOneStackPairs) specials.bos.reset();
+  }
+  return std::make_shared<CharTokenizer>(vocabulary, specials);
+}
+
+}  // namespace
+
+TextUnit parse_text_unit(const std::string& name) {
+  if (name == "characters") return TextUnit::kCharacters;
+  if (name == "bytes") return TextUnit::kBytes;
+  throw UsageError(fmt::format("--tokenizer must be characters or bytes: got '{}'", escaped(name)));
+}
+
+std::shared_ptr<const Tokenizer> make_text_tokenizer(const TextScan& scan, TextUse use) {
+  return scan.unit == TextUnit::kBytes ? byte_tokenizer(use) : char_tokenizer(scan, use);
+}
+
+void require_roles(const Tokenizer& tokenizer, TextUse use) {
+  const SpecialTokens specials = tokenizer.specials();
+  const auto require = [](const std::optional<Index>& role, const char* what) {
+    if (!role) throw UsageError(fmt::format("the model's tokenizer has no {}", what));
+  };
+  if (use == TextUse::kMasked) require(specials.mask, "mask: it was trained for another task");
+  if (use == TextUse::kLines || use == TextUse::kTwoStackPairs) {
+    require(specials.bos, "token for a beginning: it was trained for another task");
+  }
+  if (use != TextUse::kMasked && use != TextUse::kWindows) {
+    require(specials.eos, "token for an end: it was trained for another task");
+  }
+}
+
+}  // namespace attn
