@@ -20,7 +20,7 @@ class TextWindows : public DataSource {
     Index seq_len = 64;
     double held_out = 0.1;     // share of the tokens, from the end
     Index most_windows = 256;  // of an evaluation, spread evenly over the held-out part; 0: all
-    std::optional<Masking> masking;  // of an encoder
+    std::optional<Masking> masking = {};  // of an encoder
     std::uint64_t seed = 0;
   };
 
