@@ -48,6 +48,7 @@ void write_evaluations(Hdf5Writer& writer, const std::vector<EvaluationPoint>& e
   writer.attribute("/training", kBestLoss, best->loss);
   const auto curve = [&](const std::string& name, const auto& value_of) {
     std::vector<decltype(value_of(evaluations.front()))> values;
+    values.reserve(evaluations.size());
     for (const EvaluationPoint& point : evaluations) values.push_back(value_of(point));
     write_curve(writer, name, values);
     if (name == "evaluation_steps") return;
@@ -70,6 +71,7 @@ void write_gradient_log(Hdf5Writer& writer, const GradientLog& log,
                         const std::vector<ParamInfo>& layout) {
   if (log.updates.empty()) return;
   std::vector<std::string> names;
+  names.reserve(layout.size());
   for (const ParamInfo& info : layout) names.push_back(info.name);
   const auto updates = static_cast<Index>(log.updates.size());
   write_curve(writer, "gradient_updates", log.updates);

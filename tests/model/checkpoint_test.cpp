@@ -80,6 +80,67 @@ TEST(Checkpoint, TokenizerAndTrainingComeBack) {
   EXPECT_EQ(reader.info("/optimizer/m/head.bias").type, DType::kF32);
 }
 
+TrainingState<float> full_state(const Transformer<float>& model) {
+  TrainingState<float> state;
+  state.step = 3;
+  // Numbers that no short decimal is.
+  state.losses = {std::log(2.0), std::exp(1.0), std::nextafter(1.0, 2.0)};
+  state.evaluations = {{.step = 0, .loss = std::sqrt(2.0), .accuracy = 1.0 / 3, .exact = 1.0 / 7},
+                       {.step = 2, .loss = 1e-300, .accuracy = 0.5, .exact = 0.25},
+                       {.step = 3, .loss = 1.0, .accuracy = 0.5, .exact = 0.25}};
+  state.evaluations[1].sample_loss = 1.0 / 9;
+  state.gradient_log.updates = {2, 3};
+  for (std::size_t i = 0; i < 2 * model.params().list().size(); ++i) {
+    state.gradient_log.norms.push_back(1.0 / static_cast<double>(i + 3));
+  }
+  for (Index i = 0; i < model.params().size(); ++i) {
+    state.m.push_back(1.0F / static_cast<float>(i + 3));
+    state.v.push_back(1e-40F * static_cast<float>(i));  // too small to be normal
+  }
+  state.settings = {
+      {"task", std::string("copy")}, {"batch", Index{7}}, {"clip", 1.0}, {"digest", std::string()}};
+  return state;
+}
+
+TEST(Checkpoint, AStateComesBackToTheBit) {
+  Transformer<float> model(tiny());
+  model.params().initialise(3);
+  const TrainingState<float> state = full_state(model);
+  const auto image_of = [&](const TrainingState<float>& written) {
+    Hdf5Writer writer;
+    write_checkpoint(writer, model, nullptr, &written);
+    const Hdf5Image image = writer.finish();
+    return std::vector<std::byte>(image.bytes().begin(), image.bytes().end());
+  };
+  const std::vector<std::byte> image = image_of(state);
+  const Hdf5Reader reader = Hdf5Reader::from_bytes(image, "model.h5");
+  const auto read = read_checkpoint(reader).training.value();
+  EXPECT_EQ(read.step, state.step);
+  EXPECT_EQ(read.losses, state.losses);
+  EXPECT_EQ(read.evaluations, state.evaluations);
+  EXPECT_EQ(read.gradient_log, state.gradient_log);
+  EXPECT_EQ(read.m, state.m);
+  EXPECT_EQ(read.v, state.v);
+  // In order of name, each of its own kind: 1.0 stays a real number.
+  const SettingList settings = {
+      {"batch", Index{7}}, {"clip", 1.0}, {"digest", std::string()}, {"task", std::string("copy")}};
+  EXPECT_EQ(read.settings, settings);
+  EXPECT_TRUE(image_of(read) == image);
+  // For whoever looks: the best so far, and names beside the gradients.
+  EXPECT_EQ(reader.int_attribute("/training", "best_step"), 2);
+  EXPECT_EQ(reader.real_attribute("/training", "best_loss"), 1e-300);
+  EXPECT_TRUE(reader.has_dataset("/training/gradient_parameters"));
+}
+
+TEST(TrainingState, TheBestIsTheFirstOfTheLeast) {
+  EXPECT_EQ(best_evaluation({}), nullptr);
+  EXPECT_EQ(evaluations_since_best({}), 0);
+  const std::vector<EvaluationPoint> points = {
+      {.step = 0, .loss = 3}, {.step = 5, .loss = 1}, {.step = 9, .loss = 1}};
+  EXPECT_EQ(best_evaluation(points)->step, 5);
+  EXPECT_EQ(evaluations_since_best(points), 1);
+}
+
 TEST(Checkpoint, TheSameCallsGiveTheSameBytes) {
   const auto bytes = [] {
     Transformer<float> model(tiny());
@@ -216,6 +277,20 @@ TEST(CheckpointReader, RefusesATrainingStateThatDoesNotFit) {
                 writer.group("/optimizer");
               }),
               HasSubstr("/optimizer/m/tokens.weight is missing: wanted shape (5, 8)"));
+  const std::vector<Index> beyond = {1, 3};
+  EXPECT_THAT(refused([&](Hdf5Writer& writer) {
+                writer.dataset("/training/losses", Shape{2}, three.data());
+                writer.dataset("/training/evaluation_steps", Shape{2}, beyond.data());
+              }),
+              HasSubstr("/training/evaluation_steps: wanted rising numbers up to the step 2, "
+                        "got 3"));
+  const std::vector<Index> one = {1};
+  EXPECT_THAT(refused([&](Hdf5Writer& writer) {
+                writer.dataset("/training/losses", Shape{2}, three.data());
+                writer.dataset("/training/gradient_updates", Shape{1}, one.data());
+                writer.dataset("/training/gradient_norms", Shape{1, 3}, three.data());
+              }),
+              HasSubstr("/training/gradient_norms: wanted shape (1, 21), got (1, 3)"));
   EXPECT_THAT(refused([](Hdf5Writer& writer) { writer.attribute("/training", "step", -1); }),
               HasSubstr("wanted an attribute step of at least 0, got -1"));
 }
