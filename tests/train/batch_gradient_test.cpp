@@ -73,7 +73,8 @@ Batch single(const Batch& batch, Index row) {
 
 class BatchGradientOf : public ::testing::TestWithParam<Arch> {};
 
-// Padding changes nothing: a padded batch is its sequences one by one, each without padding.
+// Padding and chunks change nothing: a batch is its sequences one by one, each without padding.
+// With dropout too: what is hidden of a sequence depends on its number in the update.
 TEST_P(BatchGradientOf, APaddedBatchIsItsSequences) {
   const ModelConfig config = tiny(GetParam());
   Transformer<double> model(config);
@@ -81,28 +82,50 @@ TEST_P(BatchGradientOf, APaddedBatchIsItsSequences) {
   const Index sequences = 2 * chunk_sequences(config, 9, 11) + 2;
   const Batch batch = padded(GetParam(), sequences, 9);
   const auto size = static_cast<std::size_t>(model.params().size());
-  std::vector<double> found(size);
   BatchGradient<double> gradient(model, 2);
-  const double loss = gradient.compute(batch, found.data());
+  for (const double rate : {0.0, 0.3}) {
+    GradientOptions options;
+    options.dropout = {rate, 5, 2, 0};
+    std::vector<double> found(size);
+    const double loss = gradient.compute(batch, found.data(), options);
 
-  std::vector<double> sums(size, 0.0), one_gradient(size);
-  double loss_sum = 0, right = 0;
-  Index targets = 0;
-  for (Index row = 0; row < sequences; ++row) {
-    const Batch one = single(batch, row);
-    const auto counted = static_cast<double>(one.targets.size());
-    loss_sum += gradient.compute(one, one_gradient.data()) * counted;
-    for (std::size_t i = 0; i < size; ++i) sums[i] += one_gradient[i] * counted;
-    right += gradient.evaluate(one).accuracy * counted;
-    targets += static_cast<Index>(one.targets.size());
+    std::vector<double> sums(size, 0.0), one_gradient(size);
+    double loss_sum = 0;
+    Index targets = 0;
+    for (Index row = 0; row < sequences; ++row) {
+      const Batch one = single(batch, row);
+      const auto counted = static_cast<double>(one.targets.size());
+      options.dropout.first_sequence = row;
+      loss_sum += gradient.compute(one, one_gradient.data(), options) * counted;
+      for (std::size_t i = 0; i < size; ++i) sums[i] += one_gradient[i] * counted;
+      targets += static_cast<Index>(one.targets.size());
+    }
+    const auto all = static_cast<double>(targets);
+    EXPECT_NEAR(loss, loss_sum / all, 1e-12);
+    for (std::size_t i = 0; i < size; ++i) ASSERT_NEAR(found[i], sums[i] / all, 1e-12);
   }
-  const auto all = static_cast<double>(targets);
-  EXPECT_NEAR(loss, loss_sum / all, 1e-12);
-  for (std::size_t i = 0; i < size; ++i) ASSERT_NEAR(found[i], sums[i] / all, 1e-12);
-  const Evaluation evaluation = gradient.evaluate(batch);
-  EXPECT_NEAR(evaluation.loss, loss, 1e-12);
-  EXPECT_NEAR(evaluation.accuracy, right / all, 1e-12);
-  EXPECT_EQ(evaluation.counted, targets);
+}
+
+TEST_P(BatchGradientOf, EvaluationIsOverTheSequences) {
+  Transformer<double> model(tiny(GetParam()));
+  model.params().initialise(3);
+  const Batch batch = padded(GetParam(), 40, 9);
+  BatchGradient<double> gradient(model, 2);
+  double loss = 0, right = 0, exact = 0;
+  Index targets = 0;
+  for (Index row = 0; row < batch.batch; ++row) {
+    const Batch one = single(batch, row);
+    const Evaluation evaluation = gradient.evaluate(one);
+    loss += evaluation.loss * static_cast<double>(evaluation.counted);
+    right += evaluation.accuracy * static_cast<double>(evaluation.counted);
+    exact += evaluation.exact;
+    targets += evaluation.counted;
+  }
+  const Evaluation whole = gradient.evaluate(batch);
+  EXPECT_EQ(whole.counted, targets);
+  EXPECT_NEAR(whole.loss, loss / static_cast<double>(targets), 1e-12);
+  EXPECT_NEAR(whole.accuracy, right / static_cast<double>(targets), 1e-12);
+  EXPECT_NEAR(whole.exact, exact / 40, 1e-12);
 }
 
 TEST_P(BatchGradientOf, ThreadsChangeNoBit) {
