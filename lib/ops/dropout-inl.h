@@ -55,7 +55,9 @@ HWY_INLINE void draw_columns(const RoundKeys& keys, Index head, Index row, Index
   const hn::CappedTag<std::uint64_t, kCounters> d;
   const hn::Rebind<std::uint32_t, decltype(d)> narrow;
   for (Index i = 0; i < kCounters; i += static_cast<Index>(hn::Lanes(d))) {
-    auto x0 = hn::Iota(d, static_cast<std::uint64_t>(block * kCounters + i));
+    // The ramp is a constant, the sum is not: Highway builds a ramp from elsewhere lane by lane.
+    auto x0 = hn::Add(hn::Iota(d, std::uint64_t{0}),
+                      hn::Set(d, static_cast<std::uint64_t>(block * kCounters + i)));
     auto x1 = hn::Set(d, static_cast<std::uint64_t>(row));
     auto x2 = hn::Set(d, static_cast<std::uint64_t>(head));
     auto x3 = hn::Zero(d);
@@ -98,7 +100,7 @@ template <class T>
 HWY_INLINE void drop_columns(const DropoutMask& mask, const RoundKeys& keys, Index head, Index row,
                              Index col, Index count, T* x) {
   constexpr Index kBlocks = 4;
-  HWY_ALIGN std::uint32_t bits[kBlocks * kDropoutColumns + hn::MaxLanes(Tag<float>())] = {};
+  HWY_ALIGN std::uint32_t bits[kBlocks * kDropoutColumns + hn::MaxLanes(Tag<float>())];
   const auto factor = hn::Set(Tag<T>(), static_cast<T>(mask.factor));
   for (Index at = col; at < col + count;) {
     const Index first = at / kDropoutColumns;
