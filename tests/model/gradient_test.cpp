@@ -22,6 +22,8 @@ struct Problem {
   std::vector<Index> ids, targets, source;
   std::vector<std::uint8_t> source_mask = {1, 1, 1, 1, 1, 0};
   Workspace work;
+  DropoutStream stream;
+  const DropoutStream* dropout = nullptr;
 
   explicit Problem(const ModelConfig& config)
       : model(config),
@@ -38,9 +40,19 @@ struct Problem {
     if (!source.empty()) made.source_rows = {kBatch, kSourceLength, source_mask.data()};
     return made;
   }
+  // The same numbers are hidden in every pass, so the loss stays a smooth function.
+  void drop_out(double rate) {
+    stream = {rate, 8, 5, 3};
+    dropout = &stream;
+  }
+  Matrix<double> logits(TransformerTape<double>* tape) {
+    Pass<double> pass = model.pass(work);
+    pass.dropout = dropout;
+    return model.forward(pass, input(), nullptr, tape);
+  }
   double loss() {
     const Arena::Scope scope(work.arena());
-    const Matrix<double> logits = model.forward(model.pass(work), input(), nullptr, nullptr);
+    const Matrix<double> logits = this->logits(nullptr);
     const CrossEntropy entropy = cross_entropy<double>(logits, targets, 0, Matrix<double>());
     return entropy.loss_sum / static_cast<double>(entropy.counted);
   }
@@ -78,7 +90,7 @@ void clear_kinks(Problem& p, const std::string& stack, std::size_t depth, bool e
   for (std::size_t block = 0; block < depth; ++block) {
     const Arena::Scope scope(p.work.arena());
     TransformerTape<double> tape;
-    p.model.forward(p.model.pass(p.work), p.input(), nullptr, &tape);
+    p.logits(&tape);
     clear_kinks(p.model.params(), fmt::format("{}blocks.{}.mlp.fc1.bias", stack, block),
                 (encoder ? tape.encoder : tape.decoder).blocks[block].mlp.first);
   }
@@ -92,27 +104,49 @@ void avoid_kinks(Problem& p) {
   clear_kinks(p, both ? "decoder." : "", static_cast<std::size_t>(c.depth), false);
 }
 
+void expect_all_gradients(Problem& p) {
+  avoid_kinks(p);
+  ParamStore<double>& params = p.model.params();
+  std::vector<double> gradients(static_cast<std::size_t>(params.size()), 0.0);
+  {
+    const Arena::Scope scope(p.work.arena());
+    TransformerTape<double> tape;
+    const Matrix<double> logits = p.logits(&tape);
+    cross_entropy<double>(logits, p.targets, 1.0 / 5, logits);
+    p.model.backward({params.values(), gradients.data(), p.work.arena(), p.dropout}, tape, logits);
+  }
+  for (const ParamInfo& info : params.list()) {
+    const auto first = static_cast<std::size_t>(info.place.offset);
+    const auto count = static_cast<std::size_t>(info.place.size());
+    expect_gradient(info.name, std::span(params.values() + first, count),
+                    std::span<const double>(gradients).subspan(first, count),
+                    [&] { return p.loss(); });
+    if (::testing::Test::HasFatalFailure()) return;
+  }
+}
+
 TEST(Gradient, EveryParameterOfEveryConfiguration) {
   for (const auto& configuration : configurations()) {
     SCOPED_TRACE(configuration.name);
     Problem p(configuration.model);
-    avoid_kinks(p);
-    ParamStore<double>& params = p.model.params();
-    std::vector<double> gradients(static_cast<std::size_t>(params.size()), 0.0);
-    {
-      const Arena::Scope scope(p.work.arena());
-      TransformerTape<double> tape;
-      const Matrix<double> logits =
-          p.model.forward(p.model.pass(p.work), p.input(), nullptr, &tape);
-      cross_entropy<double>(logits, p.targets, 1.0 / 5, logits);
-      p.model.backward({params.values(), gradients.data(), p.work.arena()}, tape, logits);
-    }
-    for (const ParamInfo& info : params.list()) {
-      const auto first = static_cast<std::size_t>(info.place.offset);
-      const auto count = static_cast<std::size_t>(info.place.size());
-      expect_gradient(info.name, std::span(params.values() + first, count),
-                      std::span<const double>(gradients).subspan(first, count),
-                      [&] { return p.loss(); });
+    expect_all_gradients(p);
+    if (HasFatalFailure()) return;
+  }
+}
+
+// Pre-norm and post-norm blocks of every arrangement.
+TEST(Gradient, EveryParameterUnderDropout) {
+  for (const auto& configuration : configurations()) {
+    ModelConfig c = configuration.model;
+    const bool wanted = c.position == Position::kLearned || c.position == Position::kAlibi;
+    if (!wanted || c.kv_heads != 2) continue;
+    for (const bool encoder : {false, true}) {
+      if (encoder && c.arch == Arch::kEncoderDecoder) continue;
+      if (encoder) c.arch = Arch::kEncoder;
+      SCOPED_TRACE(testing::describe(c));
+      Problem p(c);
+      p.drop_out(0.3);
+      expect_all_gradients(p);
       if (HasFatalFailure()) return;
     }
   }
