@@ -116,6 +116,10 @@ ModelConfig ModelConfig::completed() const {
   if (full.kv_heads == 0) full.kv_heads = heads;
   if (full.head_dim == 0 && heads >= 1 && dim % heads == 0) full.head_dim = dim / heads;
   if (full.mlp_hidden == 0) full.mlp_hidden = checked_mul(4, dim).value_or(0);
+  if (arch == Arch::kEncoderDecoder) {
+    if (full.source_vocab_size == 0) full.source_vocab_size = vocab_size;
+    if (full.encoder_depth == 0) full.encoder_depth = depth;
+  }
   if (!full.final_norm) full.final_norm = norm == NormPlacement::kPre;
   return full;
 }

@@ -20,13 +20,13 @@ enum class Position { kSinusoidal, kLearned, kRope, kAlibi, kNone };
 struct ModelConfig {
   Arch arch = Arch::kDecoder;
   Index vocab_size = 10;
-  Index source_vocab_size = 0;  // encoder-decoder only
+  Index source_vocab_size = 0;  // encoder-decoder only; 0: as vocab_size
   Index dim = 64;
   Index heads = 4;
   Index kv_heads = 0;       // 0: as heads
   Index head_dim = 0;       // 0: dim / heads
   Index depth = 2;          // blocks; of an encoder-decoder its decoder's
-  Index encoder_depth = 0;  // encoder-decoder only
+  Index encoder_depth = 0;  // encoder-decoder only; 0: as depth
   Index mlp_hidden = 0;     // 0: 4 * dim
   NormPlacement norm = NormPlacement::kPre;
   std::optional<bool> final_norm;  // unset: as usual, after pre-norm blocks only
@@ -35,7 +35,7 @@ struct ModelConfig {
   Position position = Position::kSinusoidal;
   RopePairs rope_style = RopePairs::kHalves;  // of rope only
   double rope_base = 10000;
-  Index max_positions = 0;  // rows of the learned table
+  Index max_positions = 0;  // rows of the learned table, of each stack
   MlpActivation activation = MlpActivation::kGelu;
   bool tie_embeddings = false;  // the head multiplies by the token table; no head.*
   bool bias = true;             // projections of attention and MLP
@@ -86,10 +86,11 @@ struct ParameterCounts {
 ParameterCounts count_parameters(const ModelConfig& config);
 
 /// Multiplications and additions of a forward pass, per token, at this sequence length: 2 for each
-/// parameter of a matrix, and 4 * seq_len * heads * head_dim per attention (Chowdhery et al. 2022,
-/// arXiv:2204.02311, appendix B, without halving for the causal mask). Training takes three times
-/// as many.
-double forward_flops_per_token(const ModelConfig& config, Index seq_len);
+/// parameter of a matrix, and 4 * heads * head_dim for each key that an attention sees (Chowdhery
+/// et al. 2022, arXiv:2204.02311, appendix B, without halving for the causal mask). Of an
+/// encoder-decoder per token of the target, among which the work on the source (source_len tokens
+/// per sequence) is shared out. Training takes three times as many.
+double forward_flops_per_token(const ModelConfig& config, Index seq_len, Index source_len = 0);
 
 /// Bytes of a training step.
 struct TrainingMemory {
@@ -100,7 +101,8 @@ struct TrainingMemory {
   Index total = 0;
 };
 
-/// With f32 numbers. Throws UsageError where it leaves 63 bits.
+/// With f32 numbers; source_len is an encoder-decoder's, as in what follows. Throws UsageError
+/// where it leaves 63 bits.
 TrainingMemory training_memory(const ModelConfig& config, Index seq_len, Index batch, int threads,
                                Index source_len = 0);
 
@@ -108,7 +110,7 @@ TrainingMemory training_memory(const ModelConfig& config, Index seq_len, Index b
 Index activation_bytes(const ModelConfig& config, Index seq_len, Index source_len = 0);
 
 /// Sequences in one chunk of a training step: about 1 MiB of f32 activations. Depends on the
-/// model's shape and the sequence length alone, never on threads or the machine, because the
+/// model's shape and the sequence lengths alone, never on threads or the machine, because the
 /// rounding of a sum over chunks depends on where they are cut.
 Index chunk_sequences(const ModelConfig& config, Index seq_len, Index source_len = 0);
 

@@ -87,18 +87,27 @@ ParameterCounts count_parameters(const ModelConfig& config) {
   return counts;
 }
 
-double forward_flops_per_token(const ModelConfig& config, Index seq_len) {
-  const ModelConfig c = config.completed();
-  ModelConfig matrices = c;  // biases multiply nothing
-  matrices.bias = false;
-  matrices.head_bias = false;
-  matrices.tie_embeddings = false;  // a tied head multiplies all the same
-  const ParameterCounts counts = count_parameters(matrices);
-  const auto attentions = static_cast<double>(
-      c.arch == Arch::kEncoderDecoder ? 2 * c.depth + c.encoder_depth : c.depth);
-  return 2.0 * static_cast<double>(counts.attention + counts.mlp + counts.head) +
-         4.0 * static_cast<double>(seq_len) * static_cast<double>(c.heads) *
-             static_cast<double>(c.head_dim) * attentions;
+double forward_flops_per_token(const ModelConfig& config, Index seq_len, Index source_len) {
+  ModelConfig c = config.completed();
+  // Biases multiply nothing, a tied head as much as its own.
+  c.bias = c.head_bias = c.tie_embeddings = false;
+  const ParameterCounts counts = count_parameters(c);
+  const auto real = [](const Count& count) { return static_cast<double>(count.get()); };
+  const double head = static_cast<double>(counts.head);
+  const double self = real(one_block(c, false).attention);
+  const double mlp = real(one_block(c, false).mlp);
+  const double see_a_key = 4 * static_cast<double>(c.heads) * static_cast<double>(c.head_dim);
+  const auto depth = static_cast<double>(c.depth);
+  const auto tokens = static_cast<double>(seq_len);
+  const double alone = depth * (2 * (self + mlp) + see_a_key * tokens) + 2 * head;
+  if (c.arch != Arch::kEncoderDecoder) return alone;
+  const auto source = static_cast<double>(source_len);
+  const double keys_and_values = 2 * real(Count(c.dim) * Count(c.kv_heads) * Count(c.head_dim));
+  const double crossing = depth * (2 * (self - keys_and_values) + see_a_key * source);
+  const double of_source_token =
+      static_cast<double>(c.encoder_depth) * (2 * (self + mlp) + see_a_key * source) +
+      depth * 2 * keys_and_values;
+  return alone + crossing + of_source_token * source / tokens;
 }
 
 Index activation_bytes(const ModelConfig& config, Index seq_len, Index source_len) {
@@ -110,7 +119,7 @@ Index activation_bytes(const ModelConfig& config, Index seq_len, Index source_le
     // Norm outputs and residuals; q and mixed, k and v; the MLP's inner rows.
     const Count attentions = cross ? 2 : 1;
     const Count residual = Count(2) * (attentions + Count(1)) * Count(c.dim);
-    const Count attention = attentions * (Count(2) * q_dim + Count(2) * kv_dim + Count(c.heads));
+    const Count attention = attentions * (Count(2) * q_dim + Count(c.heads)) + Count(2) * kv_dim;
     const Count mlp = Count(c.activation == MlpActivation::kSwiglu ? 3 : 2) * Count(c.mlp_hidden);
     return residual + attention + mlp;
   };

@@ -51,8 +51,27 @@ TEST(ModelConfig, NamesTheOptionThatDoesNotFit) {
   EXPECT_EQ(refusal([](ModelConfig& c) { c.dim = -4; }), "--dim must be at least 1: got -4");
   EXPECT_EQ(refusal([](ModelConfig& c) { c.norm_eps = 0; }),
             "--norm-eps must be a number above 0: got 0");
-  EXPECT_EQ(refusal([](ModelConfig& c) { c.arch = Arch::kEncoderDecoder; }),
-            "--source-vocab-size must be at least 1: got 0");
+  EXPECT_EQ(refusal([](ModelConfig& c) {
+              c.arch = Arch::kEncoderDecoder;
+              c.source_vocab_size = -1;
+            }),
+            "--source-vocab-size must be at least 1: got -1");
+  EXPECT_EQ(refusal([](ModelConfig& c) {
+              c.arch = Arch::kEncoderDecoder;
+              c.encoder_depth = -2;
+            }),
+            "--encoder-depth must be at least 1: got -2");
+  EXPECT_EQ(refusal([](ModelConfig& c) {
+              c.position = Position::kRope;
+              c.rope_base = 0;
+            }),
+            "--rope-base must be a number above 0: got 0");
+  EXPECT_EQ(refusal([](ModelConfig& c) { c.kv_heads = -2; }),
+            "--kv-heads must be at least 1: got -2");
+  EXPECT_EQ(refusal([](ModelConfig& c) { c.mlp_hidden = -1; }),
+            "--mlp-hidden must be at least 1: got -1");
+  EXPECT_EQ(refusal([](ModelConfig& c) { c.seq_len = -1; }),
+            "--seq-len must not be negative: got -1");
 }
 
 TEST(ModelConfig, AcceptsWhatMakesSense) {
@@ -67,6 +86,46 @@ TEST(ModelConfig, AcceptsWhatMakesSense) {
               c.position = Position::kAlibi;
             }),
             "(accepted)");
+}
+
+TEST(ModelConfig, AnEncoderIsAsItsDecoderUnlessSaid) {
+  ModelConfig config;
+  config.arch = Arch::kEncoderDecoder;
+  config.vocab_size = 30;
+  config.depth = 5;
+  EXPECT_EQ(config.completed().source_vocab_size, 30);
+  EXPECT_EQ(config.completed().encoder_depth, 5);
+  config.source_vocab_size = 20;
+  config.encoder_depth = 1;
+  EXPECT_EQ(config.completed().source_vocab_size, 20);
+  EXPECT_EQ(config.completed().encoder_depth, 1);
+  EXPECT_EQ(ModelConfig().completed().encoder_depth, 0) << "one stack has none";
+}
+
+// Every switch goes with every other: what is refused is refused for a number.
+TEST(ModelConfig, EverySwitchGoesWithEveryOther) {
+  for (const std::string& arch : enum_names<Arch>()) {
+    for (const std::string& position : enum_names<Position>()) {
+      for (const std::string& activation : enum_names<MlpActivation>()) {
+        for (int bits = 0; bits < 64; ++bits) {
+          const auto bit = [bits](int which) { return (bits >> which) % 2 == 1; };
+          ModelConfig c;
+          c.arch = *parse_enum<Arch>(arch);
+          c.position = *parse_enum<Position>(position);
+          c.activation = *parse_enum<MlpActivation>(activation);
+          c.norm = bit(0) ? NormPlacement::kPost : NormPlacement::kPre;
+          c.norm_type = bit(1) ? NormType::kRmsNorm : NormType::kLayerNorm;
+          c.tie_embeddings = bit(2);
+          c.bias = bit(3);
+          c.norm_bias = bit(4);
+          c.kv_heads = bit(5) ? 1 : 0;
+          c.max_positions = 12;
+          c.seq_len = 12;
+          EXPECT_NO_THROW(c.completed().validate()) << arch << ' ' << position << ' ' << bits;
+        }
+      }
+    }
+  }
 }
 
 TEST(ModelConfig, NamesOfSwitchesGoBothWays) {
@@ -137,6 +196,47 @@ TEST(ModelSize, EveryConfigurationsCountIsItsModels) {
 // 4 * 12 * 64 * 2 for scores and mixing over 12 tokens.
 TEST(ModelSize, FlopsOfAToken) {
   EXPECT_EQ(forward_flops_per_token(ModelConfig(), 12), 2 * (2 * 49152 + 640) + 4 * 12 * 64 * 2);
+}
+
+// Two stacks of one block, 4 wide, an MLP of 8, 3 + 6 tokens: a decoder's token multiplies 64
+// (self)
+// + 32 (cross, q and out) + 64 (MLP) + 20 (head) parameters and sees 3 + 6 keys of 4; a source's 64
+// + 64 of the encoder and 32 (cross, k and v), and sees 6.
+TEST(ModelSize, FlopsOfATokenWithASource) {
+  ModelConfig c;
+  c.arch = Arch::kEncoderDecoder;
+  c.vocab_size = 5;
+  c.dim = 4;
+  c.heads = 2;
+  c.mlp_hidden = 8;
+  c.depth = c.encoder_depth = 1;
+  const double target = 2 * (64 + 32 + 64 + 20) + 4 * 4 * (3 + 6);
+  const double source = 2 * (64 + 64 + 32) + 4 * 4 * 6;
+  EXPECT_DOUBLE_EQ(forward_flops_per_token(c, 3, 6), target + source * 6 / 3);
+  c.tie_embeddings = true;
+  EXPECT_DOUBLE_EQ(forward_flops_per_token(c, 3, 6), target + source * 6 / 3) << "all the same";
+}
+
+// What the arena held after a pass with a tape, against the formula: rough, as it says, but neither
+// half nor twice, with a source and without.
+TEST(ModelSize, ActivationsAreWhatATapeHolds) {
+  for (const auto& [arch, source_len] :
+       {std::pair(Arch::kDecoder, Index{0}), std::pair(Arch::kEncoder, Index{0}),
+        std::pair(Arch::kEncoderDecoder, Index{8}), std::pair(Arch::kEncoderDecoder, Index{64})}) {
+    ModelConfig c;
+    c.arch = arch;
+    const Transformer<float> model(c);
+    const std::vector<Index> ids(4 * 32, 1);
+    const std::vector<Index> source(static_cast<std::size_t>(4 * source_len), 1);
+    Workspace work;
+    TransformerTape<float> tape;
+    TokenInput input{ids, {4, 32, nullptr}, source, {4, source_len, nullptr}};
+    model.forward(model.pass(work), input, nullptr, &tape);
+    const double held = static_cast<double>(work.arena().peak_bytes());
+    const double said = 4 * static_cast<double>(activation_bytes(c, 32, source_len));
+    EXPECT_LT(said, 1.5 * held) << enum_name(arch) << ' ' << source_len;
+    EXPECT_GT(said, held / 1.5) << enum_name(arch) << ' ' << source_len;
+  }
 }
 
 TEST(ModelSize, RefusesWhatNoMemoryHolds) {
