@@ -109,6 +109,9 @@ void ByteSource::read_stream(int descriptor, Index max_bytes) {
 
 void ByteSource::forget(Index first, Index count) const {
   if (!mapped_) return;
+  const auto size = static_cast<Index>(view_.size());
+  require_shape(first >= 0 && count >= 0 && first <= size && count <= size - first,
+                "byte source: bytes beyond the end");
   // Whole pages within; the mapping begins at one.
   const Index page = sysconf(_SC_PAGESIZE);
   const Index from = (first + page - 1) / page * page;

@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+
 #include "core/error.h"
 #include "core/text.h"
 #include "text/id_tokenizer.h"
@@ -87,10 +89,11 @@ Task windows_task(std::shared_ptr<const TokenStream> stream,
   if (windows.masking) {
     windows.masking->fraction = settings.mask_fraction.value_or(kMaskFraction);
   }
+  const std::vector<Index>& counts = stream->counts();
+  const auto distinct =
+      std::count_if(counts.begin(), counts.end(), [](Index count) { return count > 0; });
   auto data = std::make_unique<TextWindows>(std::move(stream), windows, name);
   Task task;
-  // A mask occurs in no text.
-  const Index distinct = tokenizer->vocab_size() - (windows.masking ? 1 : 0);
   task.about = fmt::format("{}: {} {}, {} distinct; the last {} are held out", name,
                            grouped(data->training_tokens() + data->held_out_tokens()), units,
                            distinct, grouped(data->held_out_tokens()));

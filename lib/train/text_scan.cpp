@@ -32,7 +32,7 @@ class Scanner {
       } else {
         at = scan_characters(source.name(), text, at, end, file);
       }
-      source.forget(static_cast<Index>(block), static_cast<Index>(kBlock));
+      source.forget(static_cast<Index>(block), static_cast<Index>(end - block));
     }
     file.one_byte_each = file.tokens == static_cast<Index>(text.size());
     if (file.one_byte_each) file.offsets = {};

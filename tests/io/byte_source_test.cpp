@@ -91,6 +91,20 @@ TEST_F(ByteSourceTest, RefusesATerminal) {
   close(terminal);
 }
 
+TEST_F(ByteSourceTest, ForgottenBytesComeBack) {
+  std::string text(100000, 'a');
+  for (std::size_t i = 0; i < text.size(); ++i) text[i] = static_cast<char>('a' + i % 23);
+  const ByteSource source = ByteSource::open(file(text), kLimit);
+  EXPECT_EQ(text_of(source), text);
+  source.forget(0, 100000);
+  EXPECT_EQ(text_of(source), text);
+  source.forget(5000, 50000);
+  EXPECT_EQ(text_of(source), text);
+  // What lies beyond is somebody else's memory.
+  EXPECT_THROW(source.forget(0, 100001), ShapeError);
+  EXPECT_THROW(source.forget(-1, 1), ShapeError);
+}
+
 TEST_F(ByteSourceTest, MovedBytesStay) {
   ByteSource first = ByteSource::from_bytes({std::byte{'a'}, std::byte{'b'}}, "memory");
   const ByteSource second = std::move(first);
