@@ -31,6 +31,23 @@ if(ATTNTOOLS_SANITIZE)
   endif()
 endif()
 
+# How hard the compiler works where that is not what users run. Most of a sanitizer's compile time
+# goes into optimising its own checks: a third is enough, but for FOLDERs whose loops are the tests'
+# running time. Lines in a report need -g1 only. Of a release, the tests themselves are optimised
+# little; what they test is built as it ships.
+function(attn_optimise target)
+  cmake_parse_arguments(ARG "TEST" "FOLDER" "" ${ARGN})
+  if(ATTNTOOLS_SANITIZE)
+    if(ARG_FOLDER MATCHES "^(core|ops|nn|model)$")
+      target_compile_options(${target} PRIVATE -O1 -g1)
+    else()
+      target_compile_options(${target} PRIVATE -Og -g1)
+    endif()
+  elseif(ARG_TEST)
+    target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
+  endif()
+endfunction()
+
 # attn_library(NAME SOURCES a.cpp b.cpp LINKS core ops PRIVATE_LINKS attn_hdf5): the folder
 # lib/NAME as the static library attn_NAME. LINKS are the folders it may include.
 function(attn_library name)
@@ -39,6 +56,7 @@ function(attn_library name)
   list(TRANSFORM ARG_LINKS PREPEND attn_)
   target_link_libraries(attn_${name} PUBLIC attn_settings fmt::fmt ${ARG_LINKS}
                                      PRIVATE ${ARG_PRIVATE_LINKS})
+  attn_optimise(attn_${name} FOLDER ${name})
   set_property(GLOBAL APPEND PROPERTY ATTNTOOLS_LIBRARIES attn_${name})
 endfunction()
 
@@ -49,21 +67,37 @@ function(attn_tool name)
   list(TRANSFORM ARG_LINKS PREPEND attn_)
   add_executable(${name} ${name}.cpp ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE ${ARG_LINKS} attn_program_options)
+  attn_optimise(${name})
   install(TARGETS ${name} RUNTIME)
   set_property(GLOBAL APPEND PROPERTY ATTNTOOLS_PROGRAMS ${name})
 endfunction()
 
 # attn_test(NAME SOURCES x_test.cpp LINKS ops core): one GoogleTest binary; each of its tests is
-# a ctest. TIMEOUT is per test, in seconds.
+# a ctest. TIMEOUT is per test, in seconds; COST is about its seconds, where it should start early;
+# SLOW are tests, as --gtest_filter names them, that the sanitizers' presets leave out: say at the
+# call which quicker ones run the same code.
 function(attn_test name)
-  cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;LINKS;PRIVATE_LINKS" ${ARGN})
+  cmake_parse_arguments(ARG "" "TIMEOUT;COST" "SOURCES;LINKS;PRIVATE_LINKS;SLOW" ${ARGN})
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 300)
+  endif()
+  if(NOT ARG_COST)
+    set(ARG_COST 0)
   endif()
   list(TRANSFORM ARG_LINKS PREPEND attn_)
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE ${ARG_LINKS} ${ARG_PRIVATE_LINKS}
                                         attn_test_support GTest::gmock_main)
+  attn_optimise(${name} TEST)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
-  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 120 PROPERTIES TIMEOUT ${ARG_TIMEOUT})
+  set(quick "*")
+  if(ARG_SLOW)
+    list(JOIN ARG_SLOW ":" slow)
+    set(quick "-${slow}")
+    gtest_discover_tests(${name} DISCOVERY_TIMEOUT 120 TEST_FILTER "${slow}"
+                         TEST_LIST ${name}_slow
+                         PROPERTIES TIMEOUT ${ARG_TIMEOUT} COST 100 LABELS slow)
+  endif()
+  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 120 TEST_FILTER "${quick}"
+                       PROPERTIES TIMEOUT ${ARG_TIMEOUT} COST ${ARG_COST})
 endfunction()

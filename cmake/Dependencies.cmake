@@ -58,6 +58,11 @@ endif()
 target_compile_definitions(attn_openblas INTERFACE ATTNTOOLS_OPENBLAS="${ATTN_OPENBLAS_FILE}")
 
 attn_find_package(attn_highway hwy/highway.h PACKAGE Highway LIBRARIES hwy)
+if(ATTNTOOLS_SANITIZE)
+  # The kernels once without vectors and for the two best targets of x86: a release's tests run all
+  # five, and each target costs its share of the longest compilations.
+  target_compile_definitions(attn_highway INTERFACE "HWY_DISABLED_TARGETS=(HWY_SSSE3|HWY_SSE4)")
+endif()
 attn_find_package(attn_json nlohmann/json.hpp PACKAGE nlohmann-json)
 attn_find_package(attn_xxhash xxhash.h PACKAGE xxHash LIBRARIES xxhash)
 attn_find_package(attn_zlib zlib.h PACKAGE zlib LIBRARIES z)
