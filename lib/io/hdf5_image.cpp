@@ -11,6 +11,7 @@
 
 #include "core/error.h"
 #include "core/text.h"
+#include "io/core_driver.h"
 #include "io/hdf5_errors.h"
 #include "io/hdf5_library.h"
 
@@ -101,24 +102,13 @@ void* refuse_resize(void* /*data*/, size_t /*size*/, H5FD_file_image_op_t /*op*/
 herr_t free_nothing(void* /*data*/, H5FD_file_image_op_t /*op*/, void* /*udata*/) {
   return 0;
 }
-void* same_udata(void* udata) {
-  return udata;
-}
-herr_t keep_udata(void* /*udata*/) {
-  return 0;
-}
 
 }  // namespace
 
 FileId open_image(std::span<const std::byte> bytes, const std::string& name) {
-  const PropertyId access(H5Pcreate(H5P_FILE_ACCESS));
-  constexpr std::size_t kIncrement = std::size_t{1} << 20;
-  H5Pset_fapl_core(access.get(), kIncrement, 0);
-  H5Pset_fclose_degree(access.get(), H5F_CLOSE_STRONG);
   std::span<const std::byte> lent = bytes;  // free_nothing needs no udata, so it may end here
-  H5FD_file_image_callbacks_t callbacks = {give_bytes, copy_nothing, refuse_resize, free_nothing,
-                                           same_udata, keep_udata,   &lent};
-  H5Pset_file_image_callbacks(access.get(), &callbacks);
+  const PropertyId access = core_driver_access(
+      {give_bytes, copy_nothing, refuse_resize, free_nothing, nullptr, nullptr, &lent});
   H5Pset_file_image(access.get(), const_cast<std::byte*>(bytes.data()), bytes.size());
   FileId file(H5Fopen(image_name().c_str(), H5F_ACC_RDONLY, access.get()));
   if (!file.valid()) fail_damaged(name);

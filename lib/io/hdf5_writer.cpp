@@ -13,6 +13,7 @@
 #include "core/error.h"
 #include "core/text.h"
 #include "io/content_digest.h"
+#include "io/core_driver.h"
 #include "io/dimension_scale.h"
 #include "io/hdf5_attributes.h"
 #include "io/hdf5_library.h"
@@ -65,25 +66,14 @@ void* grow(void* /*data*/, size_t size, H5FD_file_image_op_t /*op*/, void* udata
 herr_t keep(void* /*data*/, H5FD_file_image_op_t /*op*/, void* /*udata*/) {
   return 0;
 }
-void* same_udata(void* udata) {
-  return udata;
-}
-herr_t keep_udata(void* /*udata*/) {
-  return 0;
-}
 
 }  // namespace
 
 struct Hdf5Writer::Impl {
   Impl() : buffer(std::make_unique<Buffer>()) {
     const LibraryScope scope;
-    const PropertyId access(H5Pcreate(H5P_FILE_ACCESS));
-    constexpr std::size_t kIncrement = std::size_t{1} << 20;
-    H5Pset_fapl_core(access.get(), kIncrement, 0);
-    H5Pset_fclose_degree(access.get(), H5F_CLOSE_STRONG);
-    H5FD_file_image_callbacks_t callbacks = {no_memory,  no_copy,    grow,        keep,
-                                             same_udata, keep_udata, buffer.get()};
-    H5Pset_file_image_callbacks(access.get(), &callbacks);
+    const PropertyId access =
+        core_driver_access({no_memory, no_copy, grow, keep, nullptr, nullptr, buffer.get()});
     const PropertyId creation = without_times(H5P_FILE_CREATE);
     file = FileId(H5Fcreate(image_name().c_str(), H5F_ACC_TRUNC, creation.get(), access.get()));
     require(file.valid(), "new file");
