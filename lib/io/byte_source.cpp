@@ -10,19 +10,15 @@
 #include <cerrno>
 #include <cstdlib>
 #include <new>
-#include <system_error>
 #include <utility>
 
 #include "core/error.h"
 #include "core/text.h"
 #include "io/descriptor.h"
+#include "io/system_error.h"
 
 namespace attn {
 namespace {
-
-[[noreturn]] void fail(const std::string& name, int error) {
-  throw DataError(fmt::format("{}: {}", name, std::generic_category().message(error)));
-}
 
 [[noreturn]] void fail_over_limit(const std::string& name, const std::string& size, Index limit) {
   throw DataError(fmt::format("{}: {}, over the limit of {} (--max-bytes)", name, size,
@@ -42,13 +38,13 @@ ByteSource ByteSource::open(const std::string& argument, Index max_bytes) {
   // A copy of stdin's descriptor shares its place in the file, and closing it leaves stdin open.
   const Descriptor file(is_stdin ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)
                                  : ::open(argument.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
-  if (file.get() < 0) fail(source.name_, errno);
+  if (file.get() < 0) fail_system(source.name_, errno);
   if (isatty(file.get()) != 0) {
     throw UsageError(fmt::format("{}: refusing to read from a terminal", source.name_),
                      {"give a file or a pipe"});
   }
   struct stat status = {};
-  if (fstat(file.get(), &status) != 0) fail(source.name_, errno);
+  if (fstat(file.get(), &status) != 0) fail_system(source.name_, errno);
   if (S_ISDIR(status.st_mode)) throw DataError(source.name_ + ": is a directory");
 
   // A shell may have left stdin in the middle of a file: then it is read on from there.
@@ -78,7 +74,7 @@ ByteSource ByteSource::from_bytes(std::vector<std::byte> bytes, const std::strin
 void ByteSource::map(int descriptor, Index size) {
   void* start =
       mmap(nullptr, static_cast<std::size_t>(size), PROT_READ, MAP_PRIVATE, descriptor, 0);
-  if (start == MAP_FAILED) fail(name_, errno);
+  if (start == MAP_FAILED) fail_system(name_, errno);
   view_ = {static_cast<const std::byte*>(start), static_cast<std::size_t>(size)};
   mapped_ = true;
 }
@@ -99,7 +95,7 @@ void ByteSource::read_stream(int descriptor, Index max_bytes) {
     }
     const ssize_t got = read(descriptor, stream_.get() + size, room - size);
     if (got < 0 && errno == EINTR) continue;
-    if (got < 0) fail(name_, errno);
+    if (got < 0) fail_system(name_, errno);
     if (got == 0) break;
     size += static_cast<std::size_t>(got);
     if (size > limit) fail_over_limit(name_, "more input", max_bytes);

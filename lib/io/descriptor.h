@@ -2,6 +2,8 @@
 
 #include <unistd.h>
 
+#include <utility>
+
 namespace attn {
 
 /// Owns a file descriptor; a negative one is none.
@@ -10,6 +12,13 @@ class Descriptor {
   explicit Descriptor(int id) : id_(id) {}
   Descriptor(const Descriptor&) = delete;
   Descriptor& operator=(const Descriptor&) = delete;
+  Descriptor& operator=(Descriptor&& other) noexcept {
+    if (this != &other) {
+      reset();
+      id_ = std::exchange(other.id_, -1);
+    }
+    return *this;
+  }
   ~Descriptor() { reset(); }
 
   int get() const { return id_; }

@@ -8,19 +8,15 @@
 
 #include <cerrno>
 #include <cstdlib>
-#include <system_error>
 
 #include "core/error.h"
 #include "core/text.h"
 #include "io/descriptor.h"
+#include "io/system_error.h"
 #include "io/temporary_file.h"
 
 namespace attn {
 namespace {
-
-[[noreturn]] void fail(const std::string& name, int error) {
-  throw DataError(fmt::format("{}: {}", name, std::generic_category().message(error)));
-}
 
 [[noreturn]] void refuse_terminal(const std::string& name) {
   throw UsageError(name + ": refusing to write binary data to a terminal",
@@ -36,7 +32,7 @@ void write_all(int descriptor, std::span<const std::byte> bytes, const std::stri
       signal(SIGPIPE, SIG_DFL);
       raise(SIGPIPE);
     }
-    if (written < 0) fail(name, errno);
+    if (written < 0) fail_system(name, errno);
     bytes = bytes.subspan(static_cast<std::size_t>(written));
   }
 }
@@ -77,7 +73,8 @@ void replace_file(const std::string& path, mode_t mode, std::span<const std::byt
   // Some file systems have no modes.
   static_cast<void>(fchmod(temporary.descriptor(), mode));
   write_all(temporary.descriptor(), bytes, name);
-  if (fsync(temporary.descriptor()) != 0 && errno != EINVAL && errno != EROFS) fail(name, errno);
+  if (fsync(temporary.descriptor()) != 0 && errno != EINVAL && errno != EROFS)
+    fail_system(name, errno);
   temporary.rename_to(path, name);
   sync_folder(folder_of(path));
 }
@@ -99,10 +96,10 @@ void check_output(const std::string& destination, const std::vector<std::string>
   const bool to_stdout = destination == "-";
   struct stat status = {};
   const int found = to_stdout ? fstat(STDOUT_FILENO, &status) : stat(destination.c_str(), &status);
-  if (to_stdout && found != 0) fail(name, errno);
+  if (to_stdout && found != 0) fail_system(name, errno);
   if (found != 0) {
     const std::string folder = folder_of(behind_links(destination));
-    if (access(folder.c_str(), W_OK | X_OK) != 0) fail(name, errno);
+    if (access(folder.c_str(), W_OK | X_OK) != 0) fail_system(name, errno);
     return;
   }
   if (S_ISDIR(status.st_mode)) throw DataError(name + ": is a directory");
@@ -140,7 +137,7 @@ void write_output(const std::string& destination, std::span<const std::byte> byt
     return;
   }
   const int descriptor = ::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY);
-  if (descriptor < 0) fail(name, errno);
+  if (descriptor < 0) fail_system(name, errno);
   const Descriptor file(descriptor);
   if (isatty(descriptor) != 0) refuse_terminal(name);
   write_all(descriptor, bytes, name);

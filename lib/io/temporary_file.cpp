@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include <array>
 #include <atomic>
@@ -12,9 +13,11 @@
 #include <cstdio>
 #include <cstring>
 #include <mutex>
-#include <system_error>
+#include <random>
+#include <string_view>
+#include <utility>
 
-#include "core/error.h"
+#include "io/system_error.h"
 
 namespace attn {
 namespace {
@@ -85,10 +88,6 @@ void forget(int slot) {
   }
 }
 
-[[noreturn]] void fail(const std::string& name) {
-  throw DataError(fmt::format("{}: {}", name, std::generic_category().message(errno)));
-}
-
 // Between the file's birth and its registration no signal may come.
 class BlockedSignals {
  public:
@@ -106,11 +105,42 @@ class BlockedSignals {
   sigset_t before_ = {};
 };
 
-int make(std::string& pattern, int& slot) {
+int make_named(std::string& pattern, int& slot) {
   const BlockedSignals blocked;
   const int descriptor = mkostemp(pattern.data(), O_CLOEXEC);
   if (descriptor >= 0) slot = register_path(pattern);
   return descriptor;
+}
+
+// The one door through which an ordinary user may link a nameless file.
+std::string door(int descriptor) {
+  return fmt::format("/proc/self/fd/{}", descriptor);
+}
+
+// A descriptor, or -1 where the file system or the kernel has no such files, or /proc is missing.
+int make_nameless(const std::string& pattern) {
+  const std::string folder = pattern.substr(0, pattern.rfind('/') + 1) + ".";
+  const int descriptor = open(folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
+  if (descriptor >= 0 && access(door(descriptor).c_str(), F_OK) != 0) {
+    close(descriptor);
+    return -1;
+  }
+  return descriptor;
+}
+
+// Gives a nameless file a name that is free. False with errno.
+bool link_to(int descriptor, const std::string& path) {
+  return linkat(AT_FDCWD, door(descriptor).c_str(), AT_FDCWD, path.c_str(), AT_SYMLINK_FOLLOW) == 0;
+}
+
+// `pattern` with letters for its XXXXXX.
+std::string random_name(std::string pattern) {
+  constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyz0123456789";
+  std::random_device random;
+  for (std::size_t i = pattern.size() - 6; i < pattern.size(); ++i) {
+    pattern[i] = kLetters[random() % kLetters.size()];
+  }
+  return pattern;
 }
 
 }  // namespace
@@ -121,23 +151,48 @@ void remove_temporary_files() {
   }
 }
 
-TemporaryFile::TemporaryFile(std::string pattern, const std::string& name)
-    : path_(std::move(pattern)), file_(make(path_, slot_)) {
-  if (file_.get() < 0) fail(name);
+TemporaryFile::TemporaryFile(std::string pattern, const std::string& name, Birth birth)
+    : path_(std::move(pattern)),
+      has_name_(false),
+      file_(birth == Birth::kNamed ? -1 : make_nameless(path_)) {
+  if (file_.get() >= 0) return;
+  file_ = Descriptor(make_named(path_, slot_));
+  if (file_.get() < 0) fail_system(name, errno);
+  has_name_ = true;
 }
 
 TemporaryFile::~TemporaryFile() {
-  if (!path_.empty() && file_.get() >= 0) unlink(path_.c_str());
+  if (has_name_ && file_.get() >= 0) unlink(path_.c_str());
   forget(slot_);
+}
+
+bool TemporaryFile::take_name() {
+  for (int tries = 0; tries < 100; ++tries) {
+    const BlockedSignals blocked;
+    const std::string path = random_name(path_);
+    if (link_to(file_.get(), path)) {
+      path_ = path;
+      slot_ = register_path(path_);
+      has_name_ = true;
+      return true;
+    }
+    if (errno != EEXIST) return false;
+  }
+  return false;
 }
 
 void TemporaryFile::rename_to(const std::string& path, const std::string& name) {
   // A network file system may say only here that the disk is full.
   const int descriptor = dup(file_.get());
-  if (descriptor >= 0 && close(descriptor) != 0) fail(name);
-  if (std::rename(path_.c_str(), path.c_str()) != 0) fail(name);
+  if (descriptor >= 0 && close(descriptor) != 0) fail_system(name, errno);
+  // A new file gets its name at once. One that replaces another needs a name to be renamed from.
+  const bool done = !has_name_ && link_to(file_.get(), path);
+  if (!done) {
+    if (!has_name_ && !take_name()) fail_system(name, errno);
+    if (std::rename(path_.c_str(), path.c_str()) != 0) fail_system(name, errno);
+  }
   file_.reset();
-  path_.clear();
+  has_name_ = false;
   forget(slot_);
   slot_ = -1;
 }

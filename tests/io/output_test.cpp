@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -130,7 +131,7 @@ TEST_F(OutputTest, InterruptRemovesTheTemporaryFile) {
     const pid_t child = fork();
     if (child == 0) {
       signal(number, SIG_DFL);
-      const TemporaryFile temporary(at(".x.XXXXXX"), "x");
+      const TemporaryFile temporary(at(".x.XXXXXX"), "x", TemporaryFile::Birth::kNamed);
       raise(number);
       _exit(0);
     }
@@ -151,14 +152,14 @@ TEST_F(OutputTest, AHandlerThatLetsTheProgramGoOnKeepsTheTemporaryFile) {
   sigemptyset(&note.sa_mask);
   sigaction(SIGTERM, &note, &before);
   {
-    TemporaryFile temporary(at(".x.XXXXXX"), "x");
+    TemporaryFile temporary(at(".x.XXXXXX"), "x", TemporaryFile::Birth::kNamed);
     raise(SIGTERM);
     EXPECT_EQ(noted, SIGTERM);
     temporary.rename_to(at("x"), "x");
   }
   EXPECT_EQ(file_text(at("x")), "");
   {
-    const TemporaryFile other(at(".y.XXXXXX"), "y");
+    const TemporaryFile other(at(".y.XXXXXX"), "y", TemporaryFile::Birth::kNamed);
     EXPECT_EQ(files(), 2U);
     remove_temporary_files();
     EXPECT_EQ(files(), 1U);
@@ -168,10 +169,75 @@ TEST_F(OutputTest, AHandlerThatLetsTheProgramGoOnKeepsTheTemporaryFile) {
 
 TEST_F(OutputTest, TemporaryFileGoesWithItsOwner) {
   {
-    const TemporaryFile temporary(at(".x.XXXXXX"), "x");
+    const TemporaryFile temporary(at(".x.XXXXXX"), "x", TemporaryFile::Birth::kNamed);
     EXPECT_EQ(files(), 1U);
   }
   EXPECT_EQ(files(), 0U);
+}
+
+// How a process ends that does `work`: the signal that killed it, or 0.
+template <class Work>
+int signal_that_ends(const Work& work) {
+  const pid_t child = fork();
+  if (child == 0) {
+    work();
+    _exit(0);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  return WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+}
+
+TEST_F(OutputTest, AKilledProgramLeavesNothing) {
+  write_output(at("old"), "old");
+  const bool nameless = !TemporaryFile(at(".x.XXXXXX"), "x").has_name();
+  if (!nameless) GTEST_SKIP() << "this file system has no nameless files";
+  const auto die_in_the_middle = [&] {
+    const TemporaryFile temporary(at(".x.XXXXXX"), "x");
+    static_cast<void>(write(temporary.descriptor(), "half", 4) + raise(SIGKILL));
+  };
+  EXPECT_EQ(signal_that_ends(die_in_the_middle), SIGKILL);
+  EXPECT_EQ(files(), 1U);
+  for (const char* name : {"old", "new"}) {
+    // Past the limit the first write comes back short and the second one kills.
+    const auto write_past_the_limit = [&] {
+      const rlimit no_core = {0, 0};
+      const rlimit size = {1000, 1000};
+      setrlimit(RLIMIT_CORE, &no_core);
+      setrlimit(RLIMIT_FSIZE, &size);
+      signal(SIGXFSZ, SIG_DFL);
+      write_output(at(name), std::string(3000, 'x'));
+    };
+    EXPECT_EQ(signal_that_ends(write_past_the_limit), SIGXFSZ);
+    EXPECT_EQ(files(), 1U) << name;
+  }
+  EXPECT_EQ(file_text(at("old")), "old");
+}
+
+TEST_F(OutputTest, ANamelessFileReplacesAnotherAndGivesItsOwnNameUp) {
+  write_output(at("x"), "old");
+  const int held = ::open(at("x").c_str(), O_RDONLY | O_CLOEXEC);
+  TemporaryFile temporary(at(".x.XXXXXX"), "x");
+  ASSERT_EQ(write(temporary.descriptor(), "new", 3), 3);
+  temporary.rename_to(at("x"), "x");
+  EXPECT_EQ(file_text(at("x")), "new");
+  EXPECT_EQ(files(), 1U);
+  // Who had the old file open still has it whole.
+  std::string old(3, ' ');
+  EXPECT_EQ(read(held, old.data(), old.size()), 3);
+  EXPECT_EQ(old, "old");
+  close(held);
+}
+
+TEST_F(OutputTest, AFileThatCannotBeReplacedLeavesNothing) {
+  fs::create_directories(at("folder/full"));
+  for (const auto birth :
+       {TemporaryFile::Birth::kNamed, TemporaryFile::Birth::kNamelessIfPossible}) {
+    EXPECT_EQ(complaint<DataError>(
+                  [&] { TemporaryFile(at(".x.XXXXXX"), "x", birth).rename_to(at("folder"), "x"); }),
+              "x: Is a directory");
+    EXPECT_EQ(files(), 1U);
+  }
 }
 
 }  // namespace
