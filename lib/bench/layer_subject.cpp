@@ -55,28 +55,15 @@ double layer_subject_bytes(const LayerShape& shape, Index capacity) {
 }
 
 LayerSubject::LayerSubject(const LayerShape& shape, Index capacity, int threads, std::uint64_t seed)
-    : shape_(shape),
+    : CachedSubject(threads),
+      shape_(shape),
       attention_(params_, "attn", config_of(shape)),
-      work_(threads),
-      slot_(cache_of(shape, capacity)),
       tokens_(static_cast<std::size_t>(capacity * shape.dim)) {
+  cache_.emplace(cache_of(shape, capacity));
   params_.allocate();
   params_.initialise(seed);
   Rng rng(seed, RandomPurpose::kBenchmark);
   for (float& value : tokens_) value = static_cast<float>(rng.normal());
-}
-
-void LayerSubject::restart() {
-  slot_.truncate(0);
-  counts_.rows.clear();
-}
-
-void LayerSubject::append(Index count, float* output) {
-  run(slot_.length(), count, &slot_, output);
-}
-
-void LayerSubject::recompute(Index length, float* output) {
-  run(0, length, nullptr, output);
 }
 
 void LayerSubject::run(Index first, Index count, KvSlot<float>* slot, float* output) {
@@ -88,10 +75,6 @@ void LayerSubject::run(Index first, Index count, KvSlot<float>* slot, float* out
   const Matrix<const float> x(tokens_.data() + first * shape_.dim, count, shape_.dim);
   const Matrix<float> y = attention_.forward(pass, x, rows, nullptr, slot, nullptr);
   std::copy_n(y.row(count - 1), shape_.dim, output);
-}
-
-Index LayerSubject::cache_bytes() const {
-  return slot_.bytes() / slot_.capacity() * slot_.length();
 }
 
 Index LayerSubject::weight_bytes() const {

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "bench/decode_subject.h"
+#include "bench/cached_subject.h"
 #include "nn/attention.h"
 #include "nn/kv_cache.h"
 
@@ -25,7 +25,7 @@ void validate(const LayerShape& shape);
 /// that no integer holds it.
 double layer_subject_bytes(const LayerShape& shape, Index capacity);
 
-class LayerSubject : public DecodeSubject {
+class LayerSubject : public CachedSubject<KvSlot<float>> {
  public:
   /// capacity: most tokens it will process.
   LayerSubject(const LayerShape& shape, Index capacity, int threads, std::uint64_t seed);
@@ -34,22 +34,14 @@ class LayerSubject : public DecodeSubject {
   Index layers() const override { return 1; }
   Index heads() const override { return shape_.heads; }
   Index kv_heads() const override { return shape_.kv_heads; }
-  void restart() override;
-  void append(Index count, float* output) override;
-  void recompute(Index length, float* output) override;
-  Index key_rows() const override { return counts_.each(); }
-  Index cache_bytes() const override;
   Index weight_bytes() const override;
 
  private:
-  void run(Index first, Index count, KvSlot<float>* slot, float* output);
+  void run(Index first, Index count, KvSlot<float>* slot, float* output) override;
 
   LayerShape shape_;
   ParamStore<float> params_;
   Attention<float> attention_;
-  Workspace work_;
-  KvSlot<float> slot_;
-  KeyRowCounts counts_;
   std::vector<float> tokens_;  // (capacity, dim)
 };
 

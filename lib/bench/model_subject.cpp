@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "core/error.h"
@@ -21,7 +22,7 @@ double model_subject_bytes(const ModelConfig& config, Index capacity) {
 
 ModelSubject::ModelSubject(std::unique_ptr<Transformer<float>> model, Index capacity, int threads,
                            std::uint64_t seed)
-    : model_(std::move(model)), work_(threads), ids_(static_cast<std::size_t>(capacity)) {
+    : CachedSubject(threads), model_(std::move(model)), ids_(static_cast<std::size_t>(capacity)) {
   require_shape(config().arch == Arch::kDecoder, "model subject: only a decoder can decode");
   const std::optional<Index> longest = config().longest_sequence();
   if (longest && capacity > *longest) {
@@ -31,19 +32,6 @@ ModelSubject::ModelSubject(std::unique_ptr<Transformer<float>> model, Index capa
   cache_.emplace(model_->make_cache(1, capacity));
   Rng rng(seed, RandomPurpose::kBenchmark);
   for (Index& id : ids_) id = rng.below(config().vocab_size);
-}
-
-void ModelSubject::restart() {
-  cache_->truncate(0);
-  counts_.rows.clear();
-}
-
-void ModelSubject::append(Index count, float* output) {
-  run(cache_->length(), count, &*cache_, output);
-}
-
-void ModelSubject::recompute(Index length, float* output) {
-  run(0, length, nullptr, output);
 }
 
 void ModelSubject::run(Index first, Index count, KvCache<float>* cache, float* output) {
@@ -56,10 +44,6 @@ void ModelSubject::run(Index first, Index count, KvCache<float>* cache, float* o
   input.rows.seq_len = count;
   const Matrix<float> logits = model_->forward(pass, input, cache, nullptr, LogitRows::kLast);
   std::copy_n(logits.row(0), width(), output);
-}
-
-Index ModelSubject::cache_bytes() const {
-  return cache_->bytes() / cache_->capacity() * cache_->length();
 }
 
 // Of the tables only single rows are read, unless the head multiplies by the token table.

@@ -2,10 +2,9 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <vector>
 
-#include "bench/decode_subject.h"
+#include "bench/cached_subject.h"
 #include "model/transformer.h"
 
 namespace attn {
@@ -14,7 +13,7 @@ namespace attn {
 double model_subject_bytes(const ModelConfig& config, Index capacity);
 
 /// A whole decoder, fed with token ids drawn evenly from its vocabulary.
-class ModelSubject : public DecodeSubject {
+class ModelSubject : public CachedSubject<KvCache<float>> {
  public:
   /// capacity: most tokens it will process. Throws UsageError where that passes the model's longest
   /// sequence, ShapeError for a model that is no decoder.
@@ -26,20 +25,12 @@ class ModelSubject : public DecodeSubject {
   Index layers() const override { return config().depth; }
   Index heads() const override { return config().heads; }
   Index kv_heads() const override { return config().kv_heads; }
-  void restart() override;
-  void append(Index count, float* output) override;
-  void recompute(Index length, float* output) override;
-  Index key_rows() const override { return counts_.each(); }
-  Index cache_bytes() const override;
   Index weight_bytes() const override;
 
  private:
-  void run(Index first, Index count, KvCache<float>* cache, float* output);
+  void run(Index first, Index count, KvCache<float>* cache, float* output) override;
 
   std::unique_ptr<Transformer<float>> model_;
-  Workspace work_;
-  std::optional<KvCache<float>> cache_;
-  KeyRowCounts counts_;
   std::vector<Index> ids_;
 };
 

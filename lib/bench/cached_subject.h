@@ -1,0 +1,40 @@
+#pragma once
+
+#include <optional>
+
+#include "bench/decode_subject.h"
+#include "nn/pass.h"
+
+namespace attn {
+
+/// What the subjects share: one cache (KvSlot of a layer, KvCache of a model), the rows counted and
+/// the memory of a pass.
+template <class Cache>
+class CachedSubject : public DecodeSubject {
+ public:
+  void restart() override {
+    cache_->truncate(0);
+    counts_.rows.clear();
+  }
+  void append(Index count, float* output) override {
+    run(cache_->length(), count, &*cache_, output);
+  }
+  void recompute(Index length, float* output) override { run(0, length, nullptr, output); }
+  Index key_rows() const override { return counts_.each(); }
+  Index cache_bytes() const override {
+    return cache_->bytes() / cache_->capacity() * cache_->length();
+  }
+
+ protected:
+  explicit CachedSubject(int threads) : work_(threads) {}
+
+  /// Processes the `count` tokens from `first` on, with or without the cache; `output` gets the
+  /// last one's.
+  virtual void run(Index first, Index count, Cache* cache, float* output) = 0;
+
+  Workspace work_;
+  std::optional<Cache> cache_;  // set by the constructor of the subject
+  KeyRowCounts counts_;
+};
+
+}  // namespace attn
