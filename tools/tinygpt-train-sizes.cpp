@@ -24,7 +24,7 @@ void report_sizes(const ModelConfig& config, const TrainerSettings& settings, In
   const DecayCounts decay = count_decayed(parameter_layout(config), settings.decay);
   const Index batch = settings.sequences();
   const Index tokens = batch * config.seq_len;
-  const double per_token = forward_flops_per_token(config, config.seq_len);
+  const double per_token = forward_flops_per_token(config, config.seq_len, source_len);
   const double per_step = 3 * per_token * static_cast<double>(tokens);
   const TrainingMemory memory =
       training_memory(config, config.seq_len, batch, settings.threads, source_len);
