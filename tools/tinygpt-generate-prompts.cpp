@@ -78,6 +78,16 @@ std::pair<std::string, Index> without_unknown(std::string_view text, const CharT
   return {kept, left_out};
 }
 
+// A token to begin with, for a hint: the first that is text and nothing else.
+std::string plain_token(const Tokenizer& tokenizer) {
+  for (Index id = 0; id < tokenizer.vocab_size(); ++id) {
+    if (tokenizer.is_text(id) && special_label(tokenizer.specials(), id).empty()) {
+      return tokenizer.label(id);
+    }
+  }
+  return tokenizer.label(0);
+}
+
 std::string known_part(const Sequence& sequence, const Tokenizer& tokenizer,
                        const cli::Session& session) {
   const auto* characters = dynamic_cast<const CharTokenizer*>(&tokenizer);
@@ -109,7 +119,7 @@ void encode(Sequence& sequence, const PromptSource& source, const Language& lang
     throw UsageError("no token to begin with",
                      {fmt::format("a model goes on from what it is given: at least one token, such "
                                   "as {}",
-                                  tokenizer.data().kind == "ids" ? "0" : tokenizer.label(0))});
+                                  plain_token(tokenizer))});
   }
   if (language.arch == Arch::kEncoder &&
       std::count(sequence.ids.begin(), sequence.ids.end(), *language.specials.mask) == 0) {

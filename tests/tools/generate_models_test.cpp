@@ -265,7 +265,9 @@ TEST_F(GenerateAnswers, RefuseASourceThatCannotBeRead) {
   const auto unknown = run("--prompt '0 7'");
   EXPECT_EQ(unknown.status, 2);
   EXPECT_THAT(unknown.err, HasSubstr("word '7' at byte 2 is not in the vocabulary"));
-  EXPECT_THAT(run("--prompt ''").err, HasSubstr("no token to begin with"));
+  EXPECT_THAT(run("--prompt ''").err,
+              HasSubstr("no token to begin with\n  a model goes on from what it is given: at least "
+                        "one token, such as 0\n"));
   EXPECT_THAT(run("--prompt 0 --new-tokens 7").err, HasSubstr("a prompt of 1 and 7 new tokens"));
   EXPECT_THAT(run("--prompt 0 --mask 1").err, HasSubstr("--mask is for encoders"));
 }
