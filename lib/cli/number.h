@@ -23,7 +23,7 @@ struct RealLimits {
 };
 
 /// The most values that one list or range may have.
-inline constexpr Index kMostListValues = 100'000;
+inline constexpr Index kMostListValues = 10'000'000;
 
 // All of these read the whole text, whatever the locale, and throw UsageError with `name` (an
 // option as typed, "--layers") and what was wanted.
