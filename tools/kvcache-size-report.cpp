@@ -1,9 +1,11 @@
 #include "kvcache-size-report.h"
 
 #include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -11,7 +13,9 @@
 #include "cli/json.h"
 #include "cli/picture.h"
 #include "cli/table.h"
+#include "core/error.h"
 #include "core/text.h"
+#include "kvcache-size-explain.h"
 
 namespace attn {
 namespace {
@@ -23,14 +27,21 @@ const CacheSpec& shape_of(const SizeGrid& grid, const SizeRow& row) {
   return grid.shapes[static_cast<std::size_t>(row.shape)];
 }
 
-// Key-value heads or features of a head, where all layers have the same.
-std::optional<Index> common(const CacheSpec& spec, Index LayerCache::*field) {
-  if (spec.layers.empty()) return std::nullopt;
-  const Index first = spec.layers.front().layer.*field;
+const TypePair& types_of(const SizeGrid& grid, const SizeRow& row) {
+  return grid.types[static_cast<std::size_t>(row.types)];
+}
+
+// Key-value heads or features of a head, where all rows have the same.
+std::optional<Index> common(const CacheSpec& spec, Index CacheRows::*field) {
+  std::optional<Index> value;
   for (const LayerRun& run : spec.layers) {
-    if (run.layer.*field != first) return std::nullopt;
+    for (const CacheRows& rows : run.layer.rows) {
+      if (rows.form == CacheRows::Form::kIndexer) continue;
+      if (value && rows.*field != *value) return std::nullopt;
+      value = rows.*field;
+    }
   }
-  return first;
+  return value;
 }
 
 std::string cell(std::optional<Index> number) {
@@ -45,123 +56,280 @@ std::string or_dash(const std::string& text) {
   return text.empty() ? "-" : text;
 }
 
-std::string people_text(const SizeGrid& grid, bool markdown) {
+bool swept(const std::vector<Index>& axis, Index standard) {
+  return axis != std::vector<Index>{standard};
+}
+
+std::string shape_text(const SizeGrid& grid, bool all_facts) {
   std::string text;
-  const bool by_numbers = grid.shapes.front().facts.empty();
-  if (!by_numbers) {
-    const CacheSpec& spec = grid.shapes.front();
+  for (const CacheSpec& spec : grid.shapes) {
+    if (spec.facts.empty()) continue;
     text += or_dash(spec.model) + "\n";
     for (const std::string& line : layer_summary(spec)) text += fmt::format("  {}\n", line);
-    for (const SpecFact& fact : spec.facts) {
-      text += fmt::format("  {} {}, from: {}\n", fact.what, fact.value, fact.from);
-    }
+    text += facts_text(spec, all_facts);
     text += "\n";
   }
+  return text;
+}
+
+std::string percent_of(Index part, Index whole) {
+  if (whole == 0) return part == 0 ? "+0 %" : "-";
+  const double ratio =
+      100.0 * (static_cast<double>(part) - static_cast<double>(whole)) / static_cast<double>(whole);
+  return fmt::format("{:+.2f} %", ratio);
+}
+
+std::string ratio_text(Index bytes, Index first) {
+  if (first == 0) return "-";
+  return fmt::format("x {:.4g}", static_cast<double>(bytes) / static_cast<double>(first));
+}
+
+std::string people_table(const SizeGrid& grid, const SizeOptions& o) {
+  const bool by_numbers = grid.shapes.front().facts.empty();
+  const bool several = grid.shapes.size() > 1 && !by_numbers;
+  const bool runtime = grid.runtime.kind != Runtime::Kind::kIdeal;
+  const bool ranks = swept(grid.ranks, 1);
+  const bool encoder = swept(grid.encoder_tokens, 0);
+  const bool state = std::any_of(grid.shapes.begin(), grid.shapes.end(),
+                                 [](const CacheSpec& spec) { return spec.has_state(); });
   std::vector<Table::Column> columns;
+  if (several) columns.push_back({"model", Table::Align::kLeft});
   if (by_numbers) columns = {{"layers"}, {"kv heads"}, {"head dim"}};
-  for (const char* name : {"tokens", "batch", "type", "keys", "values", "a token"}) {
-    columns.push_back({name});
-  }
+  columns.push_back({"tokens"});
+  if (encoder) columns.push_back({"encoder"});
+  for (const char* name : {"batch", "type", "keys", "values", "a token"}) columns.push_back({name});
+  if (state) columns.push_back({"state"});
+  if (ranks) columns.insert(columns.end(), {{"ranks"}, {"a rank"}});
+  if (runtime) columns.insert(columns.end(), {{"ideal"}, {"more"}});
+  if (o.compare) columns.push_back({"to first"});
   columns.push_back({"cache", Table::Align::kLeft});
   Table table(columns);
-  for (const SizeRow& row : grid.rows) {
+  Index first = 0;
+  for (Index i = 0; i < grid.size(); ++i) {
+    const SizeRow row = grid.row(i);
+    if (i == 0) first = row.bytes.total;
     const CacheSpec& spec = shape_of(grid, row);
     std::vector<std::string> cells;
+    if (several) cells.push_back(or_dash(spec.model));
     if (by_numbers) {
-      cells = {fmt::format("{}", spec.layer_count()), cell(common(spec, &LayerCache::kv_heads)),
-               cell(common(spec, &LayerCache::key_dim))};
+      cells = {fmt::format("{}", spec.caching_layers()), cell(common(spec, &CacheRows::kv_heads)),
+               cell(common(spec, &CacheRows::key_dim))};
     }
-    for (const std::string& text_cell :
-         {grouped(row.tokens), grouped(row.batch), row.type->name, short_size_text(row.bytes.keys),
-          short_size_text(row.bytes.values), short_size_text(row.token_bytes),
-          size_text(row.bytes.total)}) {
-      cells.push_back(text_cell);
+    cells.push_back(grouped(row.tokens));
+    if (encoder) cells.push_back(grouped(row.encoder_tokens));
+    for (const std::string& text :
+         {grouped(row.batch), types_of(grid, row).name(), short_size_text(row.bytes.keys),
+          short_size_text(row.bytes.values), short_size_text(row.token_bytes)}) {
+      cells.push_back(text);
     }
+    if (state) cells.push_back(short_size_text(row.bytes.state));
+    if (ranks) {
+      cells.push_back(fmt::format("{}", row.ranks));
+      cells.push_back(short_size_text(row.bytes.rank));
+    }
+    if (runtime) {
+      const Index ideal = grid.ideal(row).total;
+      cells.push_back(short_size_text(ideal));
+      cells.push_back(percent_of(row.bytes.total, ideal));
+    }
+    if (o.compare) cells.push_back(ratio_text(row.bytes.total, first));
+    cells.push_back(size_text(row.bytes.total));
     table.add(std::move(cells));
   }
-  return text + (markdown ? table.markdown() : table.text());
+  return o.format == cli::Format::kMarkdown ? table.markdown() : table.text();
 }
 
-Table program_table(const SizeGrid& grid) {
-  Table table({{"model"},
-               {"layers"},
-               {"kv_heads"},
-               {"head_dim"},
-               {"tokens"},
-               {"batch"},
-               {"cache_dtype"},
-               {"bytes"},
-               {"k_bytes"},
-               {"v_bytes"},
-               {"state_bytes"},
-               {"token_bytes"}});
-  for (const SizeRow& row : grid.rows) {
-    const CacheSpec& spec = shape_of(grid, row);
-    table.add({or_dash(spec.model), fmt::format("{}", spec.layer_count()),
-               cell(common(spec, &LayerCache::kv_heads)), cell(common(spec, &LayerCache::key_dim)),
-               fmt::format("{}", row.tokens), fmt::format("{}", row.batch), row.type->name,
-               fmt::format("{}", row.bytes.total), fmt::format("{}", row.bytes.keys),
-               fmt::format("{}", row.bytes.values), "0", fmt::format("{}", row.token_bytes)});
+// Why the runtime's figure is another, where one is asked about.
+std::string runtime_text(const SizeGrid& grid) {
+  std::string text;
+  if (grid.runtime.kind == Runtime::Kind::kIdeal) return text;
+  for (const CacheSpec& spec : grid.shapes) {
+    for (const std::string& reason : runtime_reasons(grid.runtime, spec)) {
+      const std::string line = fmt::format("  {}: {}\n", runtime_name(grid.runtime.kind), reason);
+      if (text.find(line) == std::string::npos) text += line;
+    }
   }
-  return table;
+  return text.empty() ? text : "\n" + text;
 }
 
-Json json_layers(const CacheSpec& spec) {
+std::string people_text(const SizeGrid& grid, const SizeOptions& o) {
+  constexpr Index kMostForPeople = 1'000'000;
+  constexpr Index kMostExplained = 20;
+  if (grid.size() > kMostForPeople) {
+    throw UsageError(fmt::format("{} rows are too many to align", grouped(grid.size())),
+                     {"--format tsv or csv writes them one by one"});
+  }
+  std::string text;
+  if (grid.size() == 1) {
+    const KvBytes bytes = grid.row(0).bytes;
+    text += size_text(bytes.total);
+    if (bytes.state > 0) text += fmt::format(", and {} of recurrent state", size_text(bytes.state));
+    text += "\n\n";
+  }
+  text += shape_text(grid, o.explain && grid.size() > kMostExplained);
+  text += people_table(grid, o);
+  text += runtime_text(grid);
+  if (!o.explain) return text;
+  for (Index i = 0; i < std::min(grid.size(), kMostExplained); ++i) {
+    const SizeRow row = grid.row(i);
+    const CacheSpec& spec = shape_of(grid, row);
+    text += "\n";
+    if (grid.size() > 1) {
+      text +=
+          fmt::format("{}{} tokens x {} in {}: {}\n", spec.model.empty() ? "" : spec.model + ": ",
+                      grouped(row.tokens), grouped(row.batch), types_of(grid, row).name(),
+                      size_text(row.bytes.total));
+    }
+    text += explained(spec, grid.question(i));
+  }
+  return text;
+}
+
+// One line for each row, written as it is computed: a long sweep takes no memory.
+void write_lines(const SizeGrid& grid, char separator, cli::Report& report) {
+  constexpr std::size_t kBuffer = 1 << 16;
+  const bool tabs = separator == '\t';
+  std::string names =
+      "#model,layers,kv_heads,head_dim,tokens,batch,cache_dtype,bytes,k_bytes,v_bytes,state_bytes,"
+      "token_bytes,encoder_tokens,tensor_parallel,rank_bytes,runtime,ideal_bytes\n";
+  if (tabs) std::replace(names.begin(), names.end(), ',', '\t');
+  fmt::memory_buffer lines;
+  lines.append(names);
+  std::vector<std::string> shapes;
+  for (const CacheSpec& spec : grid.shapes) {
+    const std::string model = or_dash(spec.model);
+    shapes.push_back(fmt::format("{1}{0}{2}{0}{3}{0}{4}", separator,
+                                 tabs ? cli::tsv_cell(model) : cli::csv_cell(model),
+                                 spec.caching_layers(), cell(common(spec, &CacheRows::kv_heads)),
+                                 cell(common(spec, &CacheRows::key_dim))));
+  }
+  const std::string runtime = runtime_name(grid.runtime.kind);
+  const bool ideal = grid.runtime.kind == Runtime::Kind::kIdeal;
+  for (Index i = 0; i < grid.size(); ++i) {
+    const SizeRow row = grid.row(i);
+    const KvBytes& bytes = row.bytes;
+    fmt::format_to(std::back_inserter(lines),
+                   "{1}{0}{2}{0}{3}{0}{4}{0}{5}{0}{6}{0}{7}{0}{8}{0}{9}{0}{10}{0}{11}{0}{12}{0}{13}"
+                   "{0}{14}\n",
+                   separator, shapes[static_cast<std::size_t>(row.shape)], row.tokens, row.batch,
+                   types_of(grid, row).name(), bytes.total, bytes.keys, bytes.values, bytes.state,
+                   row.token_bytes, row.encoder_tokens, row.ranks, bytes.rank, runtime,
+                   ideal ? bytes.total : grid.ideal(row).total);
+    if (lines.size() < kBuffer) continue;
+    report.write({lines.data(), lines.size()});
+    lines.clear();
+  }
+  report.write({lines.data(), lines.size()});
+}
+
+Json json_rows(const CacheRows& rows) {
+  const char* span = "all";
+  switch (rows.span) {
+    case CacheRows::Span::kAll:
+      break;
+    case CacheRows::Span::kWindow:
+      span = "window";
+      break;
+    case CacheRows::Span::kChunk:
+      span = "chunk";
+      break;
+    case CacheRows::Span::kEncoder:
+      span = "encoder";
+      break;
+    case CacheRows::Span::kCompressed:
+      span = "compressed";
+      break;
+  }
+  const char* form = rows.form == CacheRows::Form::kHeads    ? "heads"
+                     : rows.form == CacheRows::Form::kLatent ? "latent"
+                                                             : "indexer";
+  return {{"span", span},
+          {"limit", rows.limit > 0 ? Json(rows.limit) : Json(nullptr)},
+          {"form", form},
+          {"kv_heads", rows.kv_heads},
+          {"key_dim", rows.key_dim},
+          {"value_dim", rows.value_dim}};
+}
+
+Json json_model(const CacheSpec& spec) {
   Json layers = Json::array();
   for (const LayerRun& run : spec.layers) {
-    const bool window = run.layer.keeps == LayerCache::Keeps::kLastTokens;
-    layers.push_back({{"count", run.count},
-                      {"window", window ? Json(run.layer.window) : Json(nullptr)},
-                      {"kv_heads", run.layer.kv_heads},
-                      {"key_dim", run.layer.key_dim},
-                      {"value_dim", run.layer.value_dim}});
+    Json rows = Json::array();
+    for (const CacheRows& one : run.layer.rows) rows.push_back(json_rows(one));
+    layers.push_back({{"count", run.count}, {"kind", run.layer.kind}, {"rows", std::move(rows)}});
   }
-  return layers;
+  Json facts = Json::array();
+  for (const SpecFact& fact : spec.facts) {
+    facts.push_back({{"what", fact.what}, {"value", fact.value}, {"from", fact.from}});
+  }
+  return {{"model", spec.model.empty() ? Json(nullptr) : Json(spec.model)},
+          {"family", spec.family.empty() ? Json(nullptr) : Json(spec.family)},
+          {"layers", std::move(layers)},
+          {"facts", std::move(facts)}};
 }
 
-std::string json_report(const SizeGrid& grid) {
+std::string json_report(const SizeGrid& grid, const SizeOptions& o) {
+  constexpr Index kMostInMemory = 1'000'000;
+  if (grid.size() > kMostInMemory) {
+    throw UsageError(
+        fmt::format("{} rows are too many for one JSON document", grouped(grid.size())),
+        {"--format tsv or csv writes them one by one"});
+  }
   Json results = Json::array();
-  for (const SizeRow& row : grid.rows) {
+  for (Index i = 0; i < grid.size(); ++i) {
+    const SizeRow row = grid.row(i);
     const CacheSpec& spec = shape_of(grid, row);
-    results.push_back({{"model", spec.model.empty() ? Json(nullptr) : Json(spec.model)},
-                       {"layers", spec.layer_count()},
-                       {"kv_heads", json_or_null(common(spec, &LayerCache::kv_heads))},
-                       {"head_dim", json_or_null(common(spec, &LayerCache::key_dim))},
-                       {"tokens", row.tokens},
-                       {"batch", row.batch},
-                       {"cache_dtype", row.type->name},
-                       {"bytes", row.bytes.total},
-                       {"k_bytes", row.bytes.keys},
-                       {"v_bytes", row.bytes.values},
-                       {"state_bytes", 0},
-                       {"token_bytes", row.token_bytes},
-                       {"text", size_text(row.bytes.total)}});
+    const TypePair& types = types_of(grid, row);
+    const KvBytes& bytes = row.bytes;
+    Json result = {{"model", spec.model.empty() ? Json(nullptr) : Json(spec.model)},
+                   {"layers", spec.caching_layers()},
+                   {"kv_heads", json_or_null(common(spec, &CacheRows::kv_heads))},
+                   {"head_dim", json_or_null(common(spec, &CacheRows::key_dim))},
+                   {"tokens", row.tokens},
+                   {"batch", row.batch},
+                   {"cache_dtype", types.name()},
+                   {"bytes", bytes.total},
+                   {"k_bytes", bytes.keys},
+                   {"v_bytes", bytes.values},
+                   {"state_bytes", bytes.state},
+                   {"token_bytes", row.token_bytes},
+                   {"text", size_text(bytes.total)},
+                   {"k_dtype", types.keys.name},
+                   {"v_dtype", types.values.name},
+                   {"encoder_tokens", row.encoder_tokens},
+                   {"cross_bytes", bytes.cross},
+                   {"indexer_bytes", bytes.indexer},
+                   {"tensor_parallel", row.ranks},
+                   {"rank_bytes", bytes.rank},
+                   {"runtime", runtime_name(grid.runtime.kind)},
+                   {"ideal_bytes", grid.ideal(row).total}};
+    if (o.explain) result["arithmetic"] = arithmetic(spec, grid.question(i));
+    results.push_back(std::move(result));
   }
   Json document = {{"results", std::move(results)}};
-  const CacheSpec& first = grid.shapes.front();
-  if (!first.facts.empty()) {
-    document["layers"] = json_layers(first);
-    Json facts = Json::array();
-    for (const SpecFact& fact : first.facts) {
-      facts.push_back({{"what", fact.what}, {"value", fact.value}, {"from", fact.from}});
-    }
-    document["facts"] = std::move(facts);
+  Json models = Json::array();
+  for (const CacheSpec& spec : grid.shapes) {
+    if (!spec.facts.empty()) models.push_back(json_model(spec));
   }
+  if (!models.empty()) document["models"] = std::move(models);
   return cli::json_text(document);
 }
 
 }  // namespace
 
-std::string size_report(const SizeGrid& grid, cli::Format format) {
-  switch (format) {
+void report_sizes(const SizeGrid& grid, const SizeOptions& options, cli::Report& report) {
+  switch (options.format) {
     case cli::Format::kJson:
-      return json_report(grid);
+      report.write(json_report(grid, options));
+      break;
     case cli::Format::kTsv:
-      return program_table(grid).tsv();
+      write_lines(grid, '\t', report);
+      break;
     case cli::Format::kCsv:
-      return program_table(grid).csv();
+      write_lines(grid, ',', report);
+      break;
     default:
-      return people_text(grid, format == cli::Format::kMarkdown);
+      report.write(people_text(grid, options));
   }
 }
 
@@ -175,14 +343,16 @@ std::string size_picture(const SizeGrid& grid, const cli::Terminal& terminal) {
                    .y_tick = [](double bytes) {
                      return short_size_text(static_cast<Index>(std::round(bytes)));
                    }};
-  for (const SizeRow& row : grid.rows) {
+  for (Index i = 0; i < grid.size(); ++i) {
+    const SizeRow row = grid.row(i);
     const CacheSpec& spec = shape_of(grid, row);
+    const std::string type = types_of(grid, row).name();
     const std::string label =
-        grid.shapes.size() == 1
-            ? fmt::format("{} x {}", row.batch, row.type->name)
-            : fmt::format("{} x {} x {} x {} {}", row.batch, spec.layer_count(),
-                          cell(common(spec, &LayerCache::kv_heads)),
-                          cell(common(spec, &LayerCache::key_dim)), row.type->name);
+        grid.shapes.size() == 1 ? fmt::format("{} x {}", row.batch, type)
+        : spec.model.empty() ? fmt::format("{} x {} x {} x {} {}", row.batch, spec.caching_layers(),
+                                           cell(common(spec, &CacheRows::kv_heads)),
+                                           cell(common(spec, &CacheRows::key_dim)), type)
+                             : fmt::format("{} x {} {}", row.batch, spec.model, type);
     auto curve = std::find_if(chart.curves.begin(), chart.curves.end(),
                               [&](const cli::Curve& one) { return one.label == label; });
     if (curve == chart.curves.end()) {

@@ -3,14 +3,17 @@
 #include <string>
 
 #include "cli/common_options.h"
+#include "cli/report.h"
 #include "cli/terminal.h"
+#include "kvcache-size-options.h"
 #include "sizing/size_grid.h"
 
 namespace attn {
 
-/// The grid as kvcache-size reports it: a table for people (text and Markdown, with the shape above
-/// it where a file or a name gave it), one row per answer for programs (tsv, csv, json).
-std::string size_report(const SizeGrid& grid, cli::Format format);
+/// The grid as kvcache-size reports it: a short answer, then a table for people (text and
+/// Markdown), one row per answer for programs (tsv, csv, json). tsv and csv are written as they are
+/// computed.
+void report_sizes(const SizeGrid& grid, const SizeOptions& options, cli::Report& report);
 
 /// Bytes against tokens, a curve for each combination of everything else, up to as many as can be
 /// told apart.

@@ -2,8 +2,7 @@
 
 #include <fmt/core.h>
 
-#include <array>
-#include <optional>
+#include <algorithm>
 
 #include "core/error.h"
 #include "core/text.h"
@@ -11,43 +10,204 @@
 namespace attn {
 namespace {
 
-[[noreturn]] void throw_too_large(Index tokens, Index batch) {
+struct WideBytes {
+  Wide keys = 0;
+  Wide values = 0;
+  Wide indexer = 0;
+  Wide cross = 0;
+  Wide state = 0;
+  Wide rank = 0;
+  Wide rank_state = 0;
+};
+
+[[noreturn]] void throw_too_large(const CacheQuestion& question) {
   throw UsageError(fmt::format("too large: the cache of {} x {} tokens has more than 2^63 bytes",
-                               grouped(batch), grouped(tokens)));
+                               grouped(question.lengths.sequences),
+                               grouped(question.lengths.tokens)));
 }
 
-// Bytes of the rows that `count` equal layers keep of keys (or of values).
-std::optional<Index> rows_bytes(Index count, Index entries, Index kv_heads, Index head_dim,
-                                Index batch, const CacheType& type) {
-  if (head_dim % type.block_values != 0) {
-    throw UsageError(fmt::format("{} stores blocks of {} values: {} does not divide a head of {}",
-                                 type.name, type.block_values, type.block_values, head_dim));
+Index narrow(Wide bytes, const CacheQuestion& question) {
+  const auto value = narrowed(bytes);
+  if (!value) throw_too_large(question);
+  return *value;
+}
+
+// One layer's rows, all sequences.
+void add_rows(WideBytes& sum, const CacheSpec& spec, const CacheRows& rows,
+              const CacheQuestion& question) {
+  const Runtime& runtime = question.runtime;
+  const bool indexer = rows.form == CacheRows::Form::kIndexer;
+  if (indexer && runtime.kind == Runtime::Kind::kLlamaCpp) return;
+  const Index ranks = question.tensor_parallel;
+  const bool heads = rows.form == CacheRows::Form::kHeads;
+  const Index rank_heads = heads ? heads_per_rank(rows.kv_heads, ranks) : rows.kv_heads;
+  const Index entries = allocated_entries(runtime, spec, rows, question.lengths);
+  // entries are those of all sequences; a residual is each sequence's own.
+  const Index sequences = question.lengths.sequences;
+  const bool even = entries % sequences == 0;
+  const Index each = even ? entries / sequences : entries;
+  const Index times = even ? sequences : 1;
+  const Wide keys = stored_bytes(question.key_type, rows, rank_heads, rows.key_dim, each, times);
+  const Wide values =
+      stored_bytes(question.value_type, rows, rank_heads, rows.value_dim, each, times);
+  sum.keys += keys * ranks;
+  sum.values += values * ranks;
+  sum.rank += keys + values;
+  if (indexer) sum.indexer += keys * ranks;
+  if (rows.span == CacheRows::Span::kEncoder) sum.cross += (keys + values) * ranks;
+}
+
+Index convolution_bytes(const CacheSpec& spec, const LayerState& state,
+                        const CacheQuestion& question) {
+  if (state.conv_is_f32 || question.runtime.kind == Runtime::Kind::kLlamaCpp) return 4;
+  if (!spec.own_type.empty()) {
+    return spec.own_type == "float32" || spec.own_type == "fp32" ? 4 : 2;
   }
-  const std::array<Index, 6> factors = {
-      count, entries, kv_heads, head_dim / type.block_values, batch, type.block_bytes};
-  return checked_product(factors);
+  return question.key_type.name == "f32" ? 4 : 2;
+}
+
+Wide state_page(const CacheSpec& spec, const LayerState& state, const CacheQuestion& question,
+                Index ranks) {
+  if (state.empty()) return 0;
+  const Index conv_bytes = convolution_bytes(spec, state, question);
+  const Index recurrent_bytes = state.recurrent_is_f32 ? 4 : conv_bytes;
+  const Index groups = ceil_div(state.groups, ranks);
+  return (Wide{ceil_div(state.conv_inner, ranks)} + Wide{groups} * state.conv_group) * conv_bytes +
+         Wide{ceil_div(state.recurrent, ranks)} * recurrent_bytes;
+}
+
+void add_state(WideBytes& sum, const CacheSpec& spec, const LayerState& state,
+               const CacheQuestion& question, Index page) {
+  const Index ranks = question.tensor_parallel;
+  Wide bytes = state_page(spec, state, question, ranks);
+  if (bytes > 0 && page > 0) bytes = std::max(bytes, Wide{page});
+  sum.rank_state += bytes * question.lengths.sequences;
+  sum.state += bytes * question.lengths.sequences * ranks;
+}
+
+// What an attention layer takes for one token on one rank, the largest.
+Index token_bytes_of(const CacheSpec& spec, const CacheQuestion& question) {
+  Wide largest = 0;
+  for (const LayerRun& run : spec.layers) {
+    Wide layer = 0;
+    for (const CacheRows& rows : run.layer.rows) {
+      const Index heads = rows.form == CacheRows::Form::kHeads
+                              ? heads_per_rank(rows.kv_heads, question.tensor_parallel)
+                              : rows.kv_heads;
+      layer += stored_bytes(question.key_type, rows, heads, rows.key_dim, 1, 1) +
+               stored_bytes(question.value_type, rows, heads, rows.value_dim, 1, 1);
+    }
+    largest = std::max(largest, layer);
+  }
+  return narrow(largest, question);
+}
+
+// vllm: pages of attention and of state are equally large.
+CacheQuestion with_equal_pages(const CacheSpec& spec, const CacheQuestion& question, Index& page) {
+  CacheQuestion result = question;
+  if (question.runtime.kind != Runtime::Kind::kVllm || !spec.has_state()) return result;
+  Wide largest = 0;
+  for (const LayerRun& run : spec.layers) {
+    largest =
+        std::max(largest, state_page(spec, run.layer.state, question, question.tensor_parallel));
+  }
+  const Index token = token_bytes_of(spec, question);
+  result.runtime = adjusted(question.runtime, token, narrow(largest, question));
+  const auto whole = checked_mul(token, result.runtime.block_size);
+  if (!whole) throw_too_large(question);
+  page = *whole;
+  return result;
+}
+
+void check_counts(const CacheQuestion& question) {
+  const auto positive = [](Index value, const char* what) {
+    if (value < 1) throw UsageError(fmt::format("{} must be 1 or more: {}", what, value));
+  };
+  positive(question.lengths.tokens, "tokens");
+  positive(question.lengths.sequences, "batch");
+  positive(question.tensor_parallel, "tensor-parallel");
+  constexpr Index kMostRanks = 1'000'000;
+  if (question.tensor_parallel > kMostRanks) {
+    throw UsageError(fmt::format("tensor-parallel must be at most {}: {}", kMostRanks,
+                                 question.tensor_parallel));
+  }
+}
+
+KvBytes finished(const WideBytes& sum, const CacheQuestion& question) {
+  KvBytes bytes;
+  bytes.keys = narrow(sum.keys, question);
+  bytes.values = narrow(sum.values, question);
+  bytes.total = narrow(sum.keys + sum.values, question);
+  bytes.indexer = narrow(sum.indexer, question);
+  bytes.cross = narrow(sum.cross, question);
+  bytes.state = narrow(sum.state, question);
+  bytes.rank = narrow(sum.rank, question);
+  bytes.rank_state = narrow(sum.rank_state, question);
+  return bytes;
+}
+
+void scale_add(WideBytes& total, const WideBytes& layer, Index count,
+               const CacheQuestion& question) {
+  const auto add = [&](Wide& sum, Wide part) {
+    Wide scaled = 0;
+    if (__builtin_mul_overflow(part, Wide{count}, &scaled) ||
+        __builtin_add_overflow(sum, scaled, &sum)) {
+      throw_too_large(question);
+    }
+  };
+  add(total.keys, layer.keys);
+  add(total.values, layer.values);
+  add(total.indexer, layer.indexer);
+  add(total.cross, layer.cross);
+  add(total.state, layer.state);
+  add(total.rank, layer.rank);
+  add(total.rank_state, layer.rank_state);
+}
+
+WideBytes wide_layer(const CacheSpec& spec, const LayerCache& layer, const CacheQuestion& question,
+                     Index page) {
+  WideBytes sum;
+  for (const CacheRows& rows : layer.rows) add_rows(sum, spec, rows, question);
+  add_state(sum, spec, layer.state, question, page);
+  return sum;
 }
 
 }  // namespace
 
-KvBytes kv_bytes(const CacheSpec& spec, Index tokens, Index batch, const CacheType& type) {
-  if (tokens < 1) throw UsageError(fmt::format("tokens must be 1 or more: {}", tokens));
-  if (batch < 1) throw UsageError(fmt::format("batch must be 1 or more: {}", batch));
-  KvBytes sum;
-  const auto add = [&](Index& total, std::optional<Index> more) {
-    const auto next = more ? checked_add(total, *more) : std::nullopt;
-    if (!next) throw_too_large(tokens, batch);
-    total = *next;
-  };
+Index heads_per_rank(Index kv_heads, Index ranks) {
+  if (kv_heads % ranks == 0) return kv_heads / ranks;
+  if (ranks % kv_heads == 0) return 1;
+  throw UsageError(
+      fmt::format("--tensor-parallel {} does not share out {} kv heads: one must divide "
+                  "the other",
+                  ranks, kv_heads));
+}
+
+KvBytes kv_bytes(const CacheSpec& spec, const CacheQuestion& asked) {
+  check_counts(asked);
+  check_runtime(asked.runtime, spec);
+  Index page = 0;
+  const CacheQuestion question = with_equal_pages(spec, asked, page);
+  WideBytes sum;
   for (const LayerRun& run : spec.layers) {
-    const LayerCache& layer = run.layer;
-    const Index entries = layer.entries(tokens);
-    add(sum.keys, rows_bytes(run.count, entries, layer.kv_heads, layer.key_dim, batch, type));
-    add(sum.values, rows_bytes(run.count, entries, layer.kv_heads, layer.value_dim, batch, type));
+    scale_add(sum, wide_layer(spec, run.layer, question, page), run.count, question);
   }
-  sum.total = sum.keys;
-  add(sum.total, sum.values);
-  return sum;
+  return finished(sum, question);
+}
+
+KvBytes kv_bytes(const CacheSpec& spec, Index tokens, Index batch, const CacheType& type) {
+  CacheQuestion question;
+  question.lengths.tokens = tokens;
+  question.lengths.sequences = batch;
+  question.key_type = type;
+  question.value_type = type;
+  return kv_bytes(spec, question);
+}
+
+KvBytes layer_bytes(const CacheSpec& spec, const LayerCache& layer, const CacheQuestion& asked) {
+  Index page = 0;
+  const CacheQuestion question = with_equal_pages(spec, asked, page);
+  return finished(wide_layer(spec, layer, question, page), question);
 }
 
 }  // namespace attn

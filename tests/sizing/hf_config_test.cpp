@@ -96,12 +96,57 @@ TEST(HfConfig, RefusesWhatItWouldHaveToGuess) {
   EXPECT_THAT(refusal(R"({"num_hidden_layers": 4, "num_attention_heads": 8})"), HasSubstr("width"));
   EXPECT_THAT(refusal(R"({"num_hidden_layers": 4, "hidden_size": 65, "num_attention_heads": 8})"),
               HasSubstr("8 heads do not divide the width 65"));
-  // Mistral's class has 8 key-value heads where the file says nothing, Qwen3's head has 128.
-  EXPECT_THAT(refusal(with(R"(, "model_type": "mistral")")), HasSubstr("kv heads"));
-  EXPECT_THAT(refusal(with(R"(, "model_type": "qwen3", "num_key_value_heads": 2)")),
+  EXPECT_THAT(refusal(with(R"(, "model_type": "qwen3_moe", "num_key_value_heads": 2)")),
               HasSubstr("head_dim"));
   EXPECT_THAT(refusal(with(R"(, "num_key_value_heads": 3)")),
               HasSubstr("3 kv heads do not divide 8 heads"));
+}
+
+// Mistral's class has 8 key-value heads and a window where the file says nothing, Qwen3's a head of
+// 128; a null is something said.
+TEST(HfConfig, SaysWhichValuesAreDefaultsOfTheClass) {
+  const CacheSpec mistral = hf_cache_spec(with(R"(, "model_type": "mistral")"), "c.json");
+  EXPECT_THAT(layer_summary(mistral), ElementsAre("4 layers of 8 kv heads x 8, last 4,096 tokens"));
+  EXPECT_EQ(fact(mistral, "kv heads").from, "default of MistralConfig");
+  EXPECT_EQ(fact(mistral, "window").from, "default of MistralConfig");
+  const CacheSpec qwen = hf_cache_spec(
+      with(R"(, "model_type": "qwen3", "num_key_value_heads": null, "sliding_window": 9)"),
+      "c.json");
+  EXPECT_THAT(layer_summary(qwen), ElementsAre("4 layers of 8 kv heads x 128"));
+  EXPECT_EQ(fact(qwen, "head dim").from, "default of Qwen3Config");
+  const CacheSpec unnamed = hf_cache_spec(with(""), "c.json");
+  EXPECT_THAT(fact(unnamed, "the family").from, HasSubstr("a guess"));
+}
+
+TEST(HfConfig, AnAssumedFamilyIsReadAsSuch) {
+  const std::string wonder = with(R"(, "model_type": "wonder", "num_key_value_heads": 2)");
+  const CacheSpec spec = hf_cache_spec(wonder, "c.json", "llama");
+  EXPECT_THAT(layer_summary(spec), ElementsAre("4 layers of 2 kv heads x 8"));
+  EXPECT_EQ(fact(spec, "the family").from, "--assume llama");
+  EXPECT_THROW((void)hf_cache_spec(wonder, "c.json", "lama"), UsageError);
+}
+
+TEST(HfConfig, NamesThatContradictEachOtherAreRefused) {
+  EXPECT_THAT(refusal(with(R"(, "n_layer": 5)")), HasSubstr("which counts is not known"));
+  EXPECT_EQ(refusal(with(R"(, "n_layer": 4)")), "accepted");
+}
+
+TEST(HfConfig, CountsBeyondAnyModelAreRefused) {
+  EXPECT_THAT(refusal(R"({"num_hidden_layers": 2000000, "hidden_size": 64,
+                         "num_attention_heads": 8})"),
+              HasSubstr("more than any model"));
+  EXPECT_THAT(refusal(R"({"model_type": "falcon_mamba", "hidden_size": 1000000000000,
+                         "state_size": 1000000000000})"),
+              HasSubstr("larger than those of any model"));
+}
+
+TEST(HfConfig, TheSchemeOfTheCacheCountsAndThatOfTheWeightsDoesNot) {
+  const auto cache = [](const std::string& more) {
+    return hf_cache_spec(with(", \"quantization_config\": " + more), "c.json").cache_type;
+  };
+  EXPECT_EQ(cache(R"({"quant_method": "fp8"})"), "");
+  EXPECT_EQ(cache(R"({"kv_cache_scheme": {"num_bits": 8, "type": "float"}})"), "fp8");
+  EXPECT_EQ(cache(R"({"kv_cache_scheme": null})"), "");
 }
 
 TEST(HfConfig, RefusesValuesOfAnotherKind) {
@@ -117,9 +162,10 @@ TEST(HfConfig, RefusesValuesOfAnotherKind) {
 }
 
 TEST(HfConfig, DeepNestingIsNoCrash) {
-  EXPECT_THAT(refusal(std::string(200'000, '[')), HasSubstr("not JSON"));
-  const std::string deep = std::string(100'000, '[') + std::string(100'000, ']');
+  EXPECT_THAT(refusal(std::string(200'000, '[')), HasSubstr("nested more than"));
+  const std::string deep = std::string(900, '[') + std::string(900, ']');
   EXPECT_THAT(refusal(deep), HasSubstr("wanted a JSON object"));
+  EXPECT_THAT(refusal(with(", \"x\": \"" + std::string(10'000'000, '[') + "\"")), "accepted");
 }
 
 TEST(ModelPresets, AllResolve) {

@@ -7,7 +7,7 @@
 namespace attn {
 namespace {
 
-const CacheType& type(const char* name) {
+CacheType type(const char* name) {
   return cache_type(name, "--cache-dtype");
 }
 
@@ -41,12 +41,8 @@ TEST(KvBytes, GrowsInProportionToTokensBatchAndWidth) {
 
 TEST(KvBytes, AWindowKeepsAtMostItself) {
   CacheSpec spec;
-  spec.add({.keeps = LayerCache::Keeps::kLastTokens,
-            .window = 100,
-            .kv_heads = 2,
-            .key_dim = 8,
-            .value_dim = 8});
-  spec.add({.kv_heads = 2, .key_dim = 8, .value_dim = 8});
+  spec.add(window_layer(2, 8, 8, 100));
+  spec.add(full_layer(2, 8, 8));
   const auto entries = [&](Index tokens) {
     return kv_bytes(spec, tokens, 1, type("int8")).total / (2 * 2 * 8);
   };
@@ -57,7 +53,7 @@ TEST(KvBytes, AWindowKeepsAtMostItself) {
 
 TEST(KvBytes, ALatentRowHasNoFactorTwo) {
   CacheSpec spec;
-  spec.add({.kv_heads = 1, .key_dim = 576, .value_dim = 0}, 27);
+  spec.add({.kind = "latent", .rows = {{.form = CacheRows::Form::kLatent, .key_dim = 576}}}, 27);
   EXPECT_EQ(kv_bytes(spec, 10, 1, type("bf16")).total, 27 * 576 * 10 * 2);
 }
 

@@ -1,0 +1,32 @@
+#pragma once
+
+#include "sizing/families/family.h"
+
+namespace attn {
+
+// States of recurrent and convolutional layers, in numbers for one sequence. The formulas are those
+// of vllm-project/vllm vllm/model_executor/layers/mamba/mamba_utils.py@02d7108.
+
+/// inner * (conv - 1) and inner * d_state. Gu, Dao 2023 (arXiv:2312.00752).
+LayerState mamba1_state(ConfigReader& config, const Family& family, Index inner);
+
+/// What a Mamba-2 class fills in.
+struct Mamba2Defaults {
+  Index heads = 0;
+  Index head_dim = 0;  ///< 0: inner / heads
+  Index groups = 1;
+  Index state = 0;
+};
+/// (inner + 2 * groups * d_state) * (conv - 1) and heads * head_dim * d_state.
+/// Dao, Gu 2024 (arXiv:2405.21060).
+LayerState mamba2_state(ConfigReader& config, const Family& family, Index inner,
+                        const Mamba2Defaults& defaults);
+
+/// (2 * k_heads * k_dim + v_heads * v_dim) * (conv - 1) and v_heads * v_dim * k_dim.
+/// Yang et al. 2024 (arXiv:2412.06464). Both in f32, as llama.cpp keeps them.
+LayerState delta_state(ConfigReader& config, const Family& family, Index value_heads);
+
+/// width * (taps - 1).
+LayerState short_conv_state(const ConfigReader& config, Index width, Index taps);
+
+}  // namespace attn

@@ -1,0 +1,221 @@
+// Families some of whose layers keep a window or a chunk.
+// Sources: transformers src/transformers/cache_utils.py@004999d and the configuration files of
+// mistral, gemma2, gemma3, cohere2, qwen2, gpt_oss, llama4; layer_types of EXAONE-4: tenstorrent
+// tt-metal model_params; Llama-4, GPT-OSS: ai-dynamo/aiconfigurator model_configs; MiMo-V2:
+// vllm model_arch_config_convertor.py. OLMo-3, SmolLM3, Step, Laguna: from memory.
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+
+#include "core/text.h"
+#include "sizing/families/family.h"
+
+namespace attn {
+namespace {
+
+// A window that is not null holds for all layers.
+CacheSpec window_everywhere(ConfigReader& config, const Family& family) {
+  const Sizes sizes = read_sizes(config, family);
+  const Index window = read_window(config, family);
+  if (const auto words = read_layer_words(config, "layer_types", sizes.layers)) {
+    return layers_by_words(config, *words, sizes, window);
+  }
+  if (window < 1) return all_full(sizes);
+  CacheSpec spec;
+  spec.add(window_layer(sizes, window), sizes.layers);
+  return spec;
+}
+
+// Qwen: a window counts only where use_sliding_window is true, and then from max_window_layers on.
+CacheSpec window_if_used(ConfigReader& config, const Family& family) {
+  const Sizes sizes = read_sizes(config, family);
+  const bool used = config.flag("use_sliding_window").value_or(false);
+  config.ignore("max_window_layers");
+  config.ignore("sliding_window");
+  if (const auto words = read_layer_words(config, "layer_types", sizes.layers)) {
+    const bool slides =
+        std::find(words->begin(), words->end(), "sliding_attention") != words->end();
+    return layers_by_words(config, *words, sizes, slides ? read_window(config, family) : 0);
+  }
+  if (!used) return all_full(sizes);
+  const Index window = read_window(config, family);
+  if (window < 1) return all_full(sizes);
+  const Index full = std::min(config.number("max_window_layers").value_or(28), sizes.layers);
+  if (!config.has("max_window_layers")) {
+    config.note("full layers", full, fmt::format("default of {}", family.defaults.name));
+  }
+  config.note("window", window, fmt::format("sliding_window, from layer {} on", full));
+  CacheSpec spec;
+  spec.add(full_layer(sizes), full);
+  spec.add(window_layer(sizes, window), sizes.layers - full);
+  return spec;
+}
+
+// Every n-th layer full; n is the class's where the file leaves it out, as most do.
+template <Index kDistance>
+CacheSpec window_between(ConfigReader& config, const Family& family) {
+  Index distance = kDistance;
+  for (const char* key : {"sliding_window_pattern", "_sliding_window_pattern"}) {
+    if (!config.has(key) || config.has("layer_types")) continue;
+    distance = config.required_count({key}, "distance of full layers");
+  }
+  return every_nth_full(config, family, distance);
+}
+
+// EXAONE-4: the pattern is a number or a word such as LLLG, a letter for each layer, repeated.
+CacheSpec exaone4(ConfigReader& config, const Family& family) {
+  if (config.has("layer_types") || !config.has("sliding_window_pattern")) {
+    return every_nth_full(config, family, 4);
+  }
+  const auto letters = config.letters("sliding_window_pattern");
+  if (!letters) return window_between<4>(config, family);
+  const Sizes sizes = read_sizes(config, family);
+  const Index window = read_window(config, family);
+  if (window < 1) return all_full(sizes);
+  CacheSpec spec;
+  for (Index i = 0; i < sizes.layers; ++i) {
+    const char letter = (*letters)[static_cast<std::size_t>(i) % letters->size()];
+    if (letter != 'L' && letter != 'G') {
+      config.refuse(fmt::format("'sliding_window_pattern' has letters other than L and G: '{}'",
+                                escaped(*letters)));
+    }
+    spec.add(letter == 'G' ? full_layer(sizes) : window_layer(sizes, window));
+  }
+  return spec;
+}
+
+// Llama 4: layers without rope attend to everything, every fourth; the others to chunks.
+CacheSpec llama4(ConfigReader& config, const Family& family) {
+  const Sizes sizes = read_sizes(config, family);
+  Index chunk = 0;
+  if (!config.is_null("attention_chunk_size")) {
+    chunk = config.count_or({"attention_chunk_size"}, "chunk", {8192, family.defaults.name});
+  }
+  if (const auto words = read_layer_words(config, "layer_types", sizes.layers)) {
+    return layers_by_words(config, *words, sizes, 0);
+  }
+  auto rope = config.numbers("no_rope_layers").value_or(std::vector<Index>{});
+  if (rope.empty()) {
+    const Index n = config.count_or({"no_rope_layer_interval"}, "distance of full layers",
+                                    {4, family.defaults.name});
+    for (Index i = 0; i < sizes.layers; ++i) rope.push_back((i + 1) % n == 0 ? 0 : 1);
+  }
+  if (static_cast<Index>(rope.size()) != sizes.layers) {
+    config.refuse(
+        fmt::format("'no_rope_layers' has {} entries for {} layers", rope.size(), sizes.layers));
+  }
+  CacheSpec spec;
+  for (const Index has_rope : rope) {
+    spec.add(has_rope == 0 || chunk == 0
+                 ? full_layer(sizes)
+                 : chunk_layer(sizes.kv_heads, sizes.head_dim, sizes.head_dim, chunk));
+  }
+  return spec;
+}
+
+// MiMo-V2: hybrid_layer_pattern has 0 for full and 1 for sliding layers; these have other heads,
+// and a value is not as wide as a key. attention_chunk_size means nothing there.
+CacheSpec mimo_v2(ConfigReader& config, const Family& family) {
+  const Sizes sizes = read_sizes(config, family);
+  config.ignore("attention_chunk_size");
+  const Index value_dim = config.count({"v_head_dim"}, "value dim").value_or(sizes.head_dim);
+  const Index swa_heads =
+      config.count({"swa_num_key_value_heads"}, "kv heads, window").value_or(sizes.kv_heads);
+  const Index swa_key = config.count({"swa_head_dim"}, "head dim, window").value_or(sizes.head_dim);
+  const Index swa_value = config.count({"swa_v_head_dim"}, "value dim, window").value_or(value_dim);
+  const auto pattern = config.numbers("hybrid_layer_pattern");
+  if (!pattern) config.refuse("does not say which layers slide ('hybrid_layer_pattern')");
+  if (static_cast<Index>(pattern->size()) != sizes.layers) {
+    config.refuse(fmt::format("'hybrid_layer_pattern' has {} entries for {} layers",
+                              pattern->size(), sizes.layers));
+  }
+  const Index window = read_window(config, family);
+  config.ignore("sliding_window");
+  config.ignore("sliding_window_size");
+  if (window < 1) config.refuse("has sliding layers and no 'sliding_window'");
+  CacheSpec spec;
+  for (const Index slides : *pattern) {
+    spec.add(slides == 0 ? full_layer(sizes.kv_heads, sizes.head_dim, value_dim)
+                         : window_layer(swa_heads, swa_key, swa_value, window));
+  }
+  return spec;
+}
+
+// GPT-Neo: attention_types [[["global", "local"], 12]] repeats words; attention_layers is the list.
+CacheSpec gpt_neo(ConfigReader& config, const Family& family) {
+  const Sizes sizes = read_sizes(config, family);
+  config.ignore("attention_types");
+  const Index window = config.count_or({"window_size"}, "window", {256, family.defaults.name});
+  if (const auto words = read_layer_words(config, "attention_layers", sizes.layers)) {
+    return layers_by_words(config, *words, sizes, window);
+  }
+  config.note("window", window, "every second layer, by default of GPTNeoConfig");
+  CacheSpec spec;
+  for (Index i = 0; i < sizes.layers; ++i) {
+    spec.add(i % 2 == 0 ? full_layer(sizes) : window_layer(sizes, window));
+  }
+  return spec;
+}
+
+constexpr ClassDefaults kQwen2 = {"Qwen2Config", 32, 32, 4096, 32, 0, 4096};
+constexpr ClassDefaults kQwen3 = {"Qwen3Config", 32, 32, 4096, 32, 128, 4096};
+constexpr ClassDefaults kGemma3 = {"Gemma3TextConfig", 26, 8, 2304, 4, 256, 4096};
+constexpr ClassDefaults kMistral = {"MistralConfig", 32, 32, 4096, 8, 0, 4096};
+
+constexpr std::array kFamilies = {
+    Family{"cohere2", {"Cohere2Config", 40, 64, 8192, 0, 0, 4096}, window_between<4>},
+    Family{"cohere2_moe", {"", 0, 0, 0, 0, 0, 4096}, window_between<4>},
+    Family{"exaone4", {"Exaone4Config", 32, 32, 4096, 32, 0, 4096}, exaone4},
+    Family{"exaone_moe", {"ExaoneMoeConfig", 32, 32, 4096, 32, 0, 4096}, exaone4},
+    Family{"gemma2", {"Gemma2Config", 26, 8, 2304, 4, 256, 4096}, window_between<2>},
+    Family{"gemma3_text", kGemma3, window_between<6>},
+    Family{"gpt_neo", {"GPTNeoConfig", 24, 16, 2048}, gpt_neo},
+    Family{"gpt_oss", {"GptOssConfig", 36, 64, 2880, 8, 64, 128}, window_between<2>},
+    Family{"laguna", {}, plain_rule},
+    Family{"llama4_text", {"Llama4TextConfig", 48, 40, 5120, 8, 128}, llama4},
+    Family{"mimo_v2", {}, mimo_v2},
+    Family{"mimo_v2_flash", {}, mimo_v2},
+    Family{"ministral", kMistral, window_everywhere},
+    Family{"ministral3", {"Ministral3Config", 34, 32, 4096, 8, 128}, window_everywhere},
+    Family{"mistral", kMistral, window_everywhere},
+    Family{"mixtral", {"MixtralConfig", 32, 32, 4096, 8}, window_everywhere},
+    Family{"olmo3", {"Olmo3Config", 32, 32, 4096, 0, 0, 4096}, window_between<4>},
+    Family{"phi3", {"Phi3Config", 32, 32, 3072}, window_everywhere},
+    Family{"phi3_v", {"Phi3VConfig", 32, 32, 3072}, window_everywhere},
+    Family{"phi3small", {}, plain_rule},
+    Family{"phi4mm", {"Phi4MMConfig", 32, 32, 3072}, window_everywhere},
+    Family{"phi4_multimodal", {"Phi4MultimodalConfig", 32, 32, 3072, 8}, window_everywhere},
+    Family{"phimoe", {"PhimoeConfig", 32, 32, 4096, 8}, window_everywhere},
+    Family{"mimo", kQwen2, window_if_used},
+    Family{"qwen2", kQwen2, window_if_used},
+    Family{
+        "qwen2_5_omni_text", {"Qwen2_5OmniTextConfig", 28, 28, 3584, 4, 0, 32768}, window_if_used},
+    Family{"qwen2_5_vl", {"Qwen2_5_VLConfig", 80, 64, 8192, 8, 0, 4096}, window_if_used},
+    Family{"qwen2_5_vl_text", {"Qwen2_5_VLTextConfig", 80, 64, 8192, 8, 0, 4096}, window_if_used},
+    Family{"qwen2_moe", {"Qwen2MoeConfig", 24, 16, 2048, 16, 0, 4096}, window_if_used},
+    Family{"qwen2_vl", {"Qwen2VLConfig", 80, 64, 8192, 8, 0, 4096}, window_if_used},
+    Family{"qwen2_vl_text", {"Qwen2VLTextConfig", 80, 64, 8192, 8, 0, 4096}, window_if_used},
+    Family{"qwen3", kQwen3, window_if_used},
+    Family{"qwen3_moe", {"Qwen3MoeConfig", 24, 32, 2048, 4, kMustSay, 4096}, window_if_used},
+    Family{"qwen3_omni_moe_text",
+           {"Qwen3OmniMoeTextConfig", 28, 28, 3584, 4, kMustSay, 4096},
+           window_if_used},
+    Family{
+        "qwen3_vl_moe_text", {"Qwen3VLMoeTextConfig", 24, 16, 2048, 16, kMustSay}, window_if_used},
+    Family{"qwen3_vl_text", {"Qwen3VLTextConfig", 32, 32, 4096, 32, 128}, window_if_used},
+    Family{"smollm3", {"SmolLM3Config", 36, 16, 2048, 4}, window_if_used},
+    Family{"starcoder2", {"Starcoder2Config", 30, 24, 3072, 2}, window_everywhere},
+    Family{"step3p5", {}, plain_rule},
+    Family{"step3p7", {}, plain_rule},
+    Family{"vaultgemma", {"VaultGemmaConfig", 26, 8, 2304, 4, 256, 4096}, window_between<2>},
+};
+
+}  // namespace
+
+std::span<const Family> window_families() {
+  return kFamilies;
+}
+
+}  // namespace attn
