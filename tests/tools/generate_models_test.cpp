@@ -105,7 +105,7 @@ TEST_F(GenerateLines, AnEmptyPromptBeginsWithBosAndTheEndIsNotPrinted) {
     EXPECT_EQ(ran.err, "");
   }
   const Json json = result(fmt::format("--prompt '' --temperature 2 --seed {}", seed_));
-  EXPECT_EQ(json.at("prompt_ids"), Json({0}));
+  EXPECT_EQ(json.at("prompt_ids"), Json::array({0}));
   EXPECT_EQ(json.at("new_ids"), Json(whole.tokens)) << "the end among them";
   EXPECT_EQ(json.at("finish"), "eos");
   EXPECT_EQ(json.at("log_probs"), Json(whole.log_probs));
