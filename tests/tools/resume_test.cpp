@@ -1,0 +1,146 @@
+// A run that is interrupted in any way and gone on with writes the bytes of one that never was.
+
+#include <gtest/gtest.h>
+
+#include <fmt/core.h>
+
+#include <string>
+
+#include "support/process.h"
+
+namespace attn {
+namespace {
+
+// As small as a model gets, with everything that a resumed run could get wrong: dropout, a rate
+// that changes with every update, clipping, evaluations that decide when to end.
+constexpr const char* kModel = "--dim 16 --heads 2 --depth 1 --batch 4 -q";
+constexpr const char* kRecipe =
+    "--dropout 0.2 --schedule cosine --warmup 5 --clip 0.5 --eval-every 7 --patience 9 "
+    "--accumulate 2 --log-gradients";
+
+class Resume : public ::testing::Test {
+ protected:
+  // A script that must succeed; returns what it prints.
+  std::string sh(const std::string& script) {
+    testing::RunOptions options;
+    options.folder = folder_.path();
+    options.timeout = std::chrono::seconds(240);
+    const auto got = testing::run_shell("set -e\n" + script, options);
+    EXPECT_EQ(got.status, 0) << script << "\n" << got.out << got.err;
+    return got.out;
+  }
+
+  // Stops after k of 40 updates, goes on with other threads, and compares file and best file.
+  void stops_anywhere(const std::string& task) {
+    sh(fmt::format("tinygpt-train {} {} {} --steps 40 --best best.h5 -o whole.h5 > whole.txt", task,
+                   kModel, kRecipe));
+    for (const int k : {0, 1, 14, 39}) {
+      sh(
+          fmt::format("tinygpt-train {} {} {} --steps 40 --best b.h5 -o part.h5 --stop-after {} "
+                      "--threads 1 > /dev/null\n"
+                      "tinygpt-train {} --resume part.h5 --best b.h5 -o part.h5 -q --threads 3 "
+                      "> part.txt\n"
+                      "cmp whole.h5 part.h5 && cmp best.h5 b.h5 && cmp whole.txt part.txt\n",
+                      task, kModel, kRecipe, k, task));
+      if (HasFailure()) return;
+    }
+  }
+
+  testing::TempFolder folder_;
+};
+
+TEST_F(Resume, Progressions) {
+  stops_anywhere("--task progressions");
+}
+TEST_F(Resume, Copy) {
+  stops_anywhere("--task copy");
+}
+TEST_F(Resume, Reverse) {
+  stops_anywhere("--task reverse --label-smoothing 0.1");
+}
+TEST_F(Resume, Sort) {
+  stops_anywhere("--task sort --position rope --norm post");
+}
+TEST_F(Resume, Masked) {
+  stops_anywhere("--task masked --mask-fraction 0.3");
+}
+TEST_F(Resume, Induction) {
+  stops_anywhere("--task induction --seq-len 16 --decay matrices --init gpt2");
+}
+
+TEST_F(Resume, AText) {
+  sh("seq 1 60 > a.txt; seq 61 120 > b.txt");
+  stops_anywhere("--text a.txt --text b.txt --seq-len 8");
+}
+
+// Waits until a checkpoint is there, so that the signal meets a run at work.
+constexpr const char* kUntilSaved = "until test -e part.h5; do sleep 0.01; done; sleep 0.05";
+
+TEST_F(Resume, SignalsFinishTheUpdateAndSave) {
+  sh(fmt::format("tinygpt-train {} --dropout 0.1 --steps 2000 -o whole.h5 > /dev/null", kModel));
+  // A background job of a shell ignores SIGINT, unless something gives it back.
+  constexpr const char* kWithInt =
+      "python3 -c 'import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL); "
+      "os.execvp(sys.argv[1], sys.argv[1:])'";
+  for (const auto& [name, status] : {std::pair("INT", 130), std::pair("TERM", 143)}) {
+    const std::string out = sh(fmt::format(
+        "rm -f part.h5\n"
+        "{} tinygpt-train {} --dropout 0.1 --steps 2000 --save-every 50 -o part.h5 > /dev/null &\n"
+        "pid=$!; {}; kill -{} $pid; code=0; wait $pid || code=$?; echo $code\n"
+        "cmp -s whole.h5 part.h5 && echo 'it had ended before the signal'\n"
+        "tinygpt-train --resume part.h5 -q -o part.h5 > /dev/null\n"
+        "cmp whole.h5 part.h5; ls -A | tr '\\n' ' '",
+        kWithInt, kModel, kUntilSaved, name));
+    EXPECT_EQ(out, fmt::format("{}\npart.h5 whole.h5 ", status));
+  }
+}
+
+TEST_F(Resume, KilledAtAnyMomentTheFileIsWholeAndTheBitsAreTheSame) {
+  sh(fmt::format("tinygpt-train {} --dropout 0.1 --steps 4000 -o whole.h5 > /dev/null", kModel));
+  // Twenty moments, at no fixed distance from the saves.
+  sh(fmt::format(
+      "start='{} --dropout 0.1 --steps 4000'\n"
+      "for i in $(seq 20); do\n"
+      "  test -e part.h5 && start='--resume part.h5 -q'\n"
+      "  tinygpt-train $start --save-every 3 -o part.h5 > /dev/null & pid=$!\n"
+      "  sleep 0.0$((3 + i * 7 % 6)); kill -KILL $pid 2> /dev/null || true\n"
+      "  wait $pid || true\n"
+      "  test ! -e part.h5 || tensor-show -q part.h5 --dataset /parameters/tokens.weight "
+      "> /dev/null\n"
+      "done\n"
+      "test -e part.h5\n"
+      "tinygpt-train --resume part.h5 -q -o part.h5 > /dev/null\n"
+      "cmp whole.h5 part.h5",
+      kModel));
+}
+
+TEST_F(Resume, ThroughPipesACheckpointFileKeepsWhatIsDone) {
+  sh(
+      fmt::format("tinygpt-train {0} --steps 300 -o whole.h5 > /dev/null\n"
+                  "tinygpt-train {0} --steps 300 --stop-after 100 -o - 2> /dev/null |\n"
+                  "  tinygpt-train --resume - -q -o - 2> /dev/null > pipe.h5\n"
+                  "cmp whole.h5 pipe.h5",
+                  kModel));
+  const std::string out = sh(
+      fmt::format("tinygpt-train {0} --steps 100000000 --save-every 50 --checkpoint part.h5 -o - "
+                  "> nothing & pid=$!\n"
+                  "{1}; kill -TERM $pid; wait $pid || echo $?; wc -c < nothing\n"
+                  "tinygpt-train --resume part.h5 --steps 100000000 --stop-after 1 -q -o x.h5 "
+                  "> /dev/null; cmp part.h5 x.h5",
+                  kModel, kUntilSaved));
+  EXPECT_EQ(out, "143\n0\n");
+}
+
+TEST_F(Resume, HistoryTellsWhatWasChanged) {
+  sh(
+      fmt::format("tinygpt-train {} --steps 10 --stop-after 5 -o a.h5 > /dev/null\n"
+                  "tinygpt-train --resume a.h5 --steps 20 --lr 0.001 -q -o b.h5 > /dev/null",
+                  kModel));
+  const std::string file = testing::file_text(folder_ / "b.h5");
+  EXPECT_NE(file.find("tinygpt-train --dim 16 --heads 2 --depth 1 --steps 10 --batch 4\n"
+                      "tinygpt-train --steps 20 --lr 0.001 (from step 5)"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace attn
