@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "model/convert_heads.h"
 #include "tinygpt-train-earlier.h"
 #include "train/batch_gradient.h"
 
@@ -18,8 +19,7 @@ void copy_parameters(const Transformer<float>& from, Transformer<float>& to) {
 }  // namespace
 
 std::unique_ptr<Transformer<float>> begin_model(const TrainOptions& options,
-                                                const TrainingPlan& plan,
-                                                PooledLosses& /*pooled*/) {
+                                                const TrainingPlan& plan, PooledLosses& pooled) {
   if (!options.resume.empty()) return std::move(options.earlier->checkpoint.model);
   auto model = std::make_unique<Transformer<float>>(plan.config);
   if (options.earlier == nullptr) {
@@ -27,7 +27,15 @@ std::unique_ptr<Transformer<float>> begin_model(const TrainOptions& options,
                                *parse_enum<InitScheme>(plan.settings.init));
     return model;
   }
-  copy_parameters(*options.earlier->checkpoint.model, *model);
+  const Transformer<float>& earlier = *options.earlier->checkpoint.model;
+  if (plan.config.kv_heads == options.earlier->config.kv_heads) {
+    copy_parameters(earlier, *model);
+    return model;
+  }
+  BatchGradient<float> gradient(earlier, plan.settings.trainer.threads);
+  pooled.before = gradient.evaluate(plan.task.data->evaluation_batch()).loss;
+  pooled.later_step = std::max<Index>(1, (options.earlier->step + 19) / 20);
+  copy_parameters(*pool_kv_heads(earlier, plan.config.kv_heads), *model);
   return model;
 }
 

@@ -13,11 +13,6 @@
 namespace attn {
 namespace {
 
-bool is_task_by_name(const std::string& task) {
-  const std::vector<std::string>& names = task_names();
-  return std::find(names.begin(), names.end(), task) != names.end();
-}
-
 // The option that gives a task's data.
 std::string data_option(const std::string& task) {
   if (task == "pairs") return "--pairs";

@@ -5,7 +5,6 @@
 #include <cmath>
 
 #include "cli/table.h"
-#include "core/index.h"
 
 namespace attn {
 namespace {
@@ -52,22 +51,25 @@ std::string norm_text(double squared) {
 std::string gradient_table(const GradientLog& log, const std::vector<ParamInfo>& layout) {
   if (log.updates.empty()) return "";
   using Align = cli::Table::Align;
-  const Index first = log.updates.front();
-  const Index last = log.updates.back();
-  const std::string end = fmt::format("update {}", last);
-  cli::Table table({{"gradient norm", Align::kLeft},
-                    {fmt::format("update {}", first), Align::kRight},
-                    {"attn out", Align::kRight},
-                    {"mlp out", Align::kRight},
-                    {end, Align::kRight},
-                    {"attn out", Align::kRight},
-                    {"mlp out", Align::kRight}});
-  const std::vector<Group> before = groups(log, 0, layout);
-  const std::vector<Group> after = groups(log, log.updates.size() - 1, layout);
-  for (std::size_t i = 0; i < before.size(); ++i) {
-    table.add({before[i].name, norm_text(before[i].all), norm_text(before[i].attention),
-               norm_text(before[i].mlp), norm_text(after[i].all), norm_text(after[i].attention),
-               norm_text(after[i].mlp)});
+  std::vector<std::size_t> shown = {0};
+  if (log.updates.size() > 1) shown.push_back(log.updates.size() - 1);
+  std::vector<cli::Table::Column> columns = {{"gradient norm", Align::kLeft}};
+  std::vector<std::vector<Group>> norms;
+  for (const std::size_t update : shown) {
+    columns.push_back({fmt::format("update {}", log.updates[update]), Align::kRight});
+    columns.push_back({"attn out", Align::kRight});
+    columns.push_back({"mlp out", Align::kRight});
+    norms.push_back(groups(log, update, layout));
+  }
+  cli::Table table(columns);
+  for (std::size_t i = 0; i < norms.front().size(); ++i) {
+    std::vector<std::string> cells = {norms.front()[i].name};
+    for (const std::vector<Group>& update : norms) {
+      cells.push_back(norm_text(update[i].all));
+      cells.push_back(norm_text(update[i].attention));
+      cells.push_back(norm_text(update[i].mlp));
+    }
+    table.add(cells);
   }
   return table.text();
 }

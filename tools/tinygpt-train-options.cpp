@@ -102,7 +102,8 @@ void declare_recipe(cli::OptionTable& table, TrainOptions& options) {
   table.real("lr", options.lr, "AdamW's rate, the highest")
       .above(0)
       .default_is(by_task(&TaskDefaults::lr));
-  enum_option<ScheduleKind>(table, "schedule", t.schedule, "how the rate goes down");
+  enum_option<ScheduleKind>(table, "schedule", options.schedule, "how the rate goes down")
+      .default_is("constant, or as the task needs");
   table.real("min-lr", t.min_lr, "where it ends").at_least(0);
   table.count("warmup", t.warmup, "updates on the way up to the rate").at_least(0);
   table.reals("betas", options.betas, "AdamW's two decay rates").at_least(0).below(1);
@@ -160,11 +161,10 @@ std::optional<double> real(const Setting& value) {
 }
 
 // A task's length as the option states it: of what copy and the like read, which is not the
-// model's. Of lines and pairs it is the most there may be, so the longest there is serves as well.
+// model's.
 SettingList with_own_length(const Task& task, const TaskSettings& asked) {
   SettingList list = task.settings;
-  const bool at_most = task.name == "lines" || task.name == "pairs";
-  if (at_most && !asked.seq_len) return list;
+  if (!asked.seq_len && !is_task_by_name(task.name)) return list;
   for (auto& setting : list) {
     if (setting.first == "seq_len") setting.second = asked.seq_len.value_or(task.defaults.seq_len);
   }
@@ -186,6 +186,11 @@ void declare_training(cli::OptionTable& table, TrainOptions& options) {
   });
 }
 
+bool is_task_by_name(const std::string& task) {
+  const std::vector<std::string>& names = task_names();
+  return std::find(names.begin(), names.end(), task) != names.end();
+}
+
 bool says_what_to_learn(const TaskSettings& task) {
   return !task.name.empty() || !task.text.empty() || !task.pairs.empty() || !task.tokens.empty();
 }
@@ -197,6 +202,7 @@ TrainingSettings training_settings(const TrainOptions& options, const Task& task
   settings.task_settings = with_own_length(task, options.task);
   TrainerSettings& t = settings.trainer;
   t.adamw.lr = options.lr.value_or(task.defaults.lr);
+  t.schedule = options.schedule.value_or(task.defaults.schedule);
   t.adamw.beta1 = options.betas[0];
   t.adamw.beta2 = options.betas[1];
   t.batch = options.batch.value_or(task.defaults.batch);
@@ -226,6 +232,7 @@ void take_training(const TrainingSettings& settings, TrainOptions& options) {
   const TrainerSettings& t = settings.trainer;
   options.training = settings;
   options.lr = t.adamw.lr;
+  options.schedule = t.schedule;
   options.betas = {t.adamw.beta1, t.adamw.beta2};
   options.batch = t.batch;
   options.steps = t.steps;

@@ -27,6 +27,7 @@ struct TrainOptions {
   TrainingSettings training;  // but for these
   std::optional<Index> steps, batch, eval_every;
   std::optional<double> lr;
+  std::optional<ScheduleKind> schedule;
   std::vector<double> betas{0.9, 0.999};
   Index seed = 0;
 
@@ -40,6 +41,9 @@ struct TrainOptions {
 };
 
 void declare_training(cli::OptionTable& table, TrainOptions& options);
+
+/// Is it one of the tasks that need no data?
+bool is_task_by_name(const std::string& task);
 
 /// Are the data to learn said: a task, or files?
 bool says_what_to_learn(const TaskSettings& task);

@@ -7,7 +7,6 @@
 #include "core/error.h"
 #include "text/id_tokenizer.h"
 #include "tinygpt-train-earlier.h"
-#include "tinygpt-train-rules.h"
 
 namespace attn {
 namespace {
@@ -27,7 +26,15 @@ Task task_of(const TrainOptions& options) {
   settings.max_bytes = options.max_bytes;
   if (options.earlier != nullptr) settings.tokenizer_from = options.earlier->checkpoint.tokenizer;
   if (!says_what_to_learn(settings) && settings.arch) settings.name = task_for(*settings.arch);
-  return make_task(settings);
+  try {
+    return make_task(settings);
+  } catch (const DataError& error) {
+    if (options.resume.empty() || is_task_by_name(options.earlier->settings.task)) throw;
+    // Unknown characters, for one: the reason why is not the text itself.
+    throw DataError(error.what(),
+                    {fmt::format("{} goes on with the data it was trained on, no other",
+                                 options.earlier->name)});
+  }
 }
 
 // Tokens beyond those that occur are for ids alone: a text has the vocabulary it has.
@@ -45,8 +52,6 @@ ModelNeeds needs_of(const TrainOptions& options, const Task& task) {
   needs.source_vocab_size = task.data->source_vocab_size();
   needs.seq_len = task.data->seq_len();
   needs.source_len = task.data->source_len();
-  needs.dim = task.defaults.dim;
-  needs.depth = task.defaults.depth;
   return needs;
 }
 
@@ -77,10 +82,12 @@ TrainingPlan make_plan(const TrainOptions& options, const cli::Session& session)
   check_tokenizer(options, session);
   TrainingPlan plan;
   plan.task = task_of(options);
-  refuse_idle_task_options(session, plan.task);
   refuse_idle_options(session, options.model, plan.task.arch);
   plan.config = model_config(options.model, needs_of(options, plan.task));
   plan.settings = training_settings(options, plan.task);
+  if (plan.settings.trainer.schedule == ScheduleKind::kConstant && session.given("min-lr")) {
+    throw UsageError("--min-lr is only for --schedule linear, cosine or inverse-sqrt");
+  }
   if (!options.resume.empty()) {
     plan.changes = check_resumed(*options.earlier, plan.settings, plan.config);
   } else if (options.earlier != nullptr) {

@@ -52,7 +52,9 @@ cli::Json json_report(const TrainingResult& result) {
   document["task"] = task.name;
   document["parameters"] = result.trainer.model().params().size();
   document["steps"] = state.step;
-  document[task.yardstick_name] = cli::json_number(task.yardstick);
+  if (!task.yardstick_name.empty()) {
+    document[task.yardstick_name] = cli::json_number(task.yardstick);
+  }
   document["loss"] = cli::json_number(run.last.finite() ? end.loss : run.last.loss);
   document["accuracy"] = cli::json_number(judged_accuracy(task, end));
   document["diverged"] = diverged;

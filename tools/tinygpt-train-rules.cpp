@@ -15,11 +15,9 @@ namespace {
 
 using Names = std::vector<std::string>;
 
-// Typed is a cli::OptionTable or a cli::Session.
-template <class Typed>
-void refuse(const Typed& typed, const Names& options, const std::string& wanted) {
+void refuse(const cli::OptionTable& table, const Names& options, const std::string& wanted) {
   for (const std::string& option : options) {
-    if (typed.given(option)) throw UsageError(fmt::format("--{} is only for {}", option, wanted));
+    if (table.given(option)) throw UsageError(fmt::format("--{} is only for {}", option, wanted));
   }
 }
 
@@ -46,9 +44,6 @@ void check_data(const cli::OptionTable& table, const TrainOptions& options) {
     refuse(table, {"val-fraction", "eval-windows"},
            "--text, --pairs and -i: of a task by name nothing is held out");
   }
-  if (text || table.given("pairs") || table.given("input")) {
-    refuse(table, {"modulus", "min-len"}, "a task by name");
-  }
   if (!table.given("input") && !options.dry_run) {
     refuse(table, {"vocab-size", "source-vocab-size"},
            "-i and --dry-run: other data have a vocabulary of their own");
@@ -61,9 +56,6 @@ void check_recipe(const cli::OptionTable& table, const TrainOptions& options) {
         fmt::format("--betas wants two numbers, such as 0.9,0.999: {} came", options.betas.size()));
   }
   if (table.given("resume")) return;  // the file has the other half of a contradiction
-  if (options.training.trainer.schedule == ScheduleKind::kConstant) {
-    refuse(table, {"min-lr"}, "--schedule linear, cosine or inverse-sqrt");
-  }
   if (options.training.trainer.adamw.weight_decay == 0) {
     refuse(table, {"decay"}, "a --weight-decay above 0");
   }
@@ -114,15 +106,6 @@ void check_training_options(const cli::OptionTable& table, const TrainOptions& o
   check_start(table);
   check_data(table, options);
   check_recipe(table, options);
-}
-
-void refuse_idle_task_options(const cli::Session& session, const Task& task) {
-  if (task.arch != Arch::kEncoder) {
-    refuse(session, {"mask-fraction"}, "--arch encoder: others guess what comes next");
-  }
-  if (task.name != "copy" && task.name != "reverse" && task.name != "masked") {
-    refuse(session, {"min-len"}, "--task copy, reverse or masked");
-  }
 }
 
 }  // namespace attn
