@@ -50,6 +50,8 @@ struct TaskDefaults {
   Index steps = 1500;
   double lr = 3e-3;
   ScheduleKind schedule = ScheduleKind::kConstant;
+  Index dim = 64;
+  Index depth = 2;
 };
 
 /// What counts as right in an accuracy.
