@@ -50,6 +50,21 @@ void take_resumed(cli::OptionTable& table, TrainOptions& options) {
   take_task_settings(run.settings.task_settings, options.task);
 }
 
+// The recipe of a run as it ended: its rate stays where it was.
+void take_ending(const EarlierRun& run, TrainOptions& options) {
+  TrainingSettings settings = run.settings;
+  TrainerSettings& t = settings.trainer;
+  t.adamw.lr = t.rates().rate(run.step - 1);
+  t.schedule = ScheduleKind::kConstant;
+  t.min_lr = 0;
+  t.warmup = 0;
+  t.log_gradients = false;
+  settings.patience = 0;
+  settings.eval_every = 0;
+  take_training(settings, options);
+  options.steps.reset();
+}
+
 void take_beginning(const cli::OptionTable& table, TrainOptions& options) {
   const EarlierRun& run = *options.earlier;
   const std::string typed = typed_task(table, options);
@@ -59,6 +74,7 @@ void take_beginning(const cli::OptionTable& table, TrainOptions& options) {
   } else if (typed == "text" && run.config.seq_len > 0) {
     options.task.seq_len = run.config.seq_len;
   }
+  if (run.step > 0) take_ending(run, options);
   options.training.init = "checkpoint";
   // Ainslie et al. 2023 (arXiv:2305.13245) train on for 5 % of the original updates.
   if (run.step > 0 && table.given("kv-heads")) {

@@ -178,6 +178,11 @@ void note_beginning(const TrainingPlan& plan, const Transformer<float>& model,
   session.note(fmt::format("{} parameters, {} of them decay and {} do not",
                            grouped(model.params().size()), grouped(decay.decayed),
                            grouped(decay.undecayed)));
+  const TrainerSettings& trainer = plan.settings.trainer;
+  if (trainer.warmup > 0 && trainer.warmup >= trainer.steps) {
+    session.warn(fmt::format("--warmup {} is all of the {} updates: the rate never gets to --lr",
+                             trainer.warmup, trainer.steps));
+  }
   if (!task.yardstick_name.empty()) {
     session.note(
         fmt::format("{} {:.5f}: {}", task.yardstick_name, task.yardstick, task.yardstick_about));

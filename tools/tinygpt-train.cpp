@@ -192,6 +192,10 @@ int main(int argc, char** argv) {
            "schedule and other settings of the optimiser may change, which stderr and the file's\n"
            "history then say; another task, seed, data or model is refused.\n"
            "\n"
+           "--init-from begins another run: with the file's parameters and tokenizer, and with "
+           "its\n"
+           "recipe at the rate it ended with.\n"
+           "\n"
            "Words of the model's options are spelled as in the file's attributes. The same\n"
            "command writes the same bytes, whatever --threads.",
        .meaning_of_no = "training diverged, or its loss is below what is possible",
