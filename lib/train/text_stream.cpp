@@ -49,6 +49,14 @@ void TextStream::begin(Index vocab_size) {
 void TextStream::read(Index first, std::span<Index> out) const {
   require_shape(first >= 0 && first + static_cast<Index>(out.size()) <= size(),
                 "text stream: tokens beyond the end");
+  // A look at a mapped file brings in some 64 KiB around it.
+  constexpr int kReadsHeld = 128;
+  if (++reads_ >= kReadsHeld) {
+    reads_ = 0;
+    for (const TextScan::File& file : scan_.files) {
+      file.source->forget(0, static_cast<Index>(file.source->bytes().size()));
+    }
+  }
   auto file = static_cast<std::size_t>(std::upper_bound(starts_.begin(), starts_.end(), first) -
                                        starts_.begin() - 1);
   while (!out.empty()) {

@@ -9,8 +9,9 @@
 
 namespace attn {
 
-/// A text as tokens that are encoded where they are read: a byte of the file costs no memory, and a
-/// text that is not ASCII 8 bytes for each TextScan::kStride characters.
+/// A text as tokens that are encoded where they are read: a byte of the file costs no memory (what
+/// reading has brought in is given back now and then), and a text that is not ASCII 8 bytes for
+/// each TextScan::kStride characters. A stream belongs to one thread.
 class TextStream : public TokenStream {
  public:
   /// The scan has counted what the tokenizer is to encode, bytes or characters. Throws DataError
@@ -30,6 +31,7 @@ class TextStream : public TokenStream {
   std::shared_ptr<const CharTokenizer> characters_;  // null: the tokens are bytes
   std::vector<Index> starts_;                        // of each file's tokens, and the end
   std::vector<Index> counts_;
+  mutable int reads_ = 0;  // since memory was last given back
 };
 
 }  // namespace attn

@@ -2,9 +2,15 @@
 
 #include <gtest/gtest.h>
 
+#include <unistd.h>
+
+#include <algorithm>
 #include <cmath>
+#include <filesystem>
+#include <fstream>
 
 #include "core/error.h"
+#include "text/char_tokenizer.h"
 
 namespace attn {
 namespace {
@@ -73,6 +79,102 @@ TEST(Task, AMistypedOrUnfitOneIsNamed) {
   settings.arch = Arch::kEncoder;
   EXPECT_EQ(refusal(settings),
             "--arch encoder cannot learn sort | it is for --arch decoder or encoder_decoder");
+}
+
+class TaskFromFiles : public ::testing::Test {
+ protected:
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  std::string file(const std::string& name, const std::string& text) {
+    std::filesystem::create_directories(folder_);
+    std::ofstream(folder_ / name, std::ios::binary) << text;
+    return folder_ / name;
+  }
+
+ private:
+  std::filesystem::path folder_ =
+      std::filesystem::temp_directory_path() / ("task_test." + std::to_string(getpid()));
+};
+
+std::string repeated(const std::string& text, int times) {
+  std::string all;
+  for (int i = 0; i < times; ++i) all += text;
+  return all;
+}
+
+TEST_F(TaskFromFiles, TextsAreOneTextInEitherArrangement) {
+  TaskSettings settings;
+  settings.text = {file("a", repeated("abc", 100)), file("b", repeated("cab\n", 100))};
+  settings.seq_len = 8;
+  settings.eval_windows = 0;
+  const Task task = make_task(settings);
+  EXPECT_EQ(task.name, "text");
+  EXPECT_EQ(task.arch, Arch::kDecoder);
+  EXPECT_EQ(task.data->vocab_size(), 4);
+  EXPECT_EQ(task.data->evaluation_batch().batch, (70 - 1) / 8);
+  EXPECT_EQ(task.data_digest.substr(0, 9), "xxh3-128:");
+  EXPECT_FALSE(task.wanted.has_value()) << "nobody knows what can be known of a text";
+
+  settings.arch = Arch::kEncoder;
+  const Task masked = make_task(settings);
+  EXPECT_EQ(masked.data->vocab_size(), 5);
+  EXPECT_EQ(masked.tokenizer->specials().mask, 4);
+  EXPECT_EQ(masked.data_digest, task.data_digest);
+
+  // With an earlier run's tokenizer.
+  settings.arch = Arch::kDecoder;
+  settings.tokenizer_from = masked.tokenizer;
+  EXPECT_EQ(make_task(settings).data->vocab_size(), 5);
+  settings.tokenizer_from = std::make_shared<CharTokenizer>("ab");
+  EXPECT_THROW(make_task(settings), DataError);
+  settings.tokenizer_from = task.tokenizer;
+  settings.arch = Arch::kEncoder;
+  EXPECT_EQ(refusal(settings),
+            "the model's tokenizer has no mask: it was trained for another task");
+}
+
+TEST_F(TaskFromFiles, LinesAndPairs) {
+  TaskSettings settings;
+  settings.text = {file("names", "anna\nbob\nada\n")};
+  settings.lines = true;
+  const Task lines = make_task(settings);
+  EXPECT_EQ(lines.name, "lines");
+  EXPECT_EQ(lines.data->seq_len(), 5);
+  EXPECT_EQ(lines.tokenizer->specials().bos, lines.tokenizer->encode("\n").front());
+  settings = {};
+  settings.pairs = file("pairs", "ab\tba\nabc\tcba\n");
+  for (const Arch arch : task_archs("pairs")) {
+    for (const char* tokenizer : {"characters", "bytes"}) {
+      settings.arch = arch;
+      settings.tokenizer = tokenizer;
+      const Task pairs = make_task(settings);
+      const Batch batch = pairs.data->training_batch(0, 4);
+      const SpecialTokens specials = pairs.tokenizer->specials();
+      EXPECT_EQ(pairs.data->vocab_size(), pairs.tokenizer->vocab_size());
+      EXPECT_EQ(std::count(batch.targets.begin(), batch.targets.end(), specials.eos.value()), 4);
+      EXPECT_EQ(batch.source.empty(), arch == Arch::kDecoder);
+    }
+  }
+}
+
+TEST_F(TaskFromFiles, OneThingIsLearned) {
+  TaskSettings settings;
+  settings.text = {file("a", "abc")};
+  settings.name = "sort";
+  EXPECT_EQ(refusal(settings), "--task sort and --text are two things to learn");
+  settings.name = "";
+  settings.modulus = 3;
+  EXPECT_EQ(refusal(settings), "--modulus says nothing of text");
+  settings = {};
+  settings.lines = true;
+  EXPECT_EQ(refusal(settings), "--lines is only for --text");
+  settings = {};
+  settings.name = "text";
+  EXPECT_EQ(refusal(settings).substr(0, 32), "--task: there is no task 'text',");
+  settings.name = "";
+  settings.tokenizer = "syllables";
+  settings.text = {file("a", "abc")};
+  EXPECT_EQ(refusal(settings), "--tokenizer must be characters or bytes: got 'syllables'");
 }
 
 // Two letters in turn: each held-out letter costs ln 2 to who knows only how often they come.
