@@ -41,6 +41,7 @@ struct SizeOptions {
   Index reserved = 0;
   double reserved_part = 0.0;
 
+  bool traffic = false;
   std::optional<Index> bandwidth;
   std::optional<Index> flops;
   std::optional<double> min_rate;
@@ -65,5 +66,7 @@ struct SizeOptions {
   bool compare = false;
   Index max_bytes = cli::kDefaultMaxBytes;
 };
+
+void declare_size_options(cli::OptionTable& table, SizeOptions& options);
 
 }  // namespace attn

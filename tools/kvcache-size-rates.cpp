@@ -125,20 +125,21 @@ void report_rates(const SizeGrid& grid, const SizeOptions& o, cli::Session& sess
                    {"rate_each", each},
                    {"rate_total", total},
                    {"cache_dominates_from_batch", crossing ? Json(*crossing) : Json(nullptr)}};
+    const std::string label = grid.shapes.size() > 1 ? model + ", " : "";
     const bool first_batch = row.batch == grid.batches.front();
     if (first_batch && crossing) {
       answer.after += fmt::format(
-          "{} tokens, {}: from batch {} on more of the cache is read than of "
+          "{}{} tokens, {}: from batch {} on more of the cache is read than of "
           "the weights\n",
-          grouped(row.tokens), type, grouped(*crossing));
+          label, grouped(row.tokens), type, grouped(*crossing));
     }
     if (o.min_rate) {
       const Index most = largest_batch_at_rate(spec, question, weights, machine, *o.min_rate);
       result["largest_batch_at_min_rate"] = most;
       if (first_batch) {
         answer.after +=
-            fmt::format("{} tokens, {}: at {} tokens/s for each, the largest batch is {}\n",
-                        grouped(row.tokens), type, *o.min_rate, grouped(most));
+            fmt::format("{}{} tokens, {}: at {} tokens/s for each, the largest batch is {}\n",
+                        label, grouped(row.tokens), type, *o.min_rate, grouped(most));
       }
     }
     results.push_back(std::move(result));

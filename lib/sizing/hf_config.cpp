@@ -132,7 +132,7 @@ void read_surroundings(ConfigReader& config, CacheSpec& spec) {
 
 CacheSpec resolve(ConfigReader& config, std::string_view assume, std::string_view outer,
                   int depth) {
-  std::string model_type = config.letters("model_type").value_or("");
+  std::string model_type = config.text("model_type").value_or("");
   if (model_type.empty()) model_type = outer;
   const char* key = depth < 4 ? inner_key(config) : nullptr;
   if (key != nullptr) {

@@ -71,7 +71,10 @@ Index vllm_entries(const Runtime& runtime, const CacheRows& rows, const Lengths&
   const Index block = runtime.block_size;
   const bool bounded = rows.span == Span::kWindow || rows.span == Span::kChunk;
   if (!bounded) return padded(ideal_entries(rows, lengths), block);
-  if (!runtime.hybrid_manager) return padded(lengths.tokens, block);
+  // A window that the sequence never leaves is no window.
+  if (!runtime.hybrid_manager || rows.limit >= lengths.tokens) {
+    return padded(lengths.tokens, block);
+  }
   if (rows.span == Span::kChunk) {
     return padded(std::min(plus(rows.limit, runtime.batched_tokens), lengths.tokens), block);
   }

@@ -156,6 +156,7 @@ TEST(HfConfig, RefusesValuesOfAnotherKind) {
     EXPECT_THAT(refusal(json), HasSubstr("'num_hidden_layers' must be")) << value;
   }
   EXPECT_THAT(refusal(with(R"(, "layer_types": "full_attention")")), HasSubstr("list of words"));
+  EXPECT_THAT(refusal(with(R"(, "model_type": 5)")), HasSubstr("'model_type' must be a text"));
   EXPECT_THAT(refusal("[1, 2]"), HasSubstr("wanted a JSON object"));
   EXPECT_THAT(refusal("{\"num_hidden_layers\": 4"), HasSubstr("not JSON: it breaks at byte"));
   EXPECT_THAT(refusal(""), HasSubstr("not JSON"));

@@ -190,7 +190,8 @@ CacheSpec plain_rule(ConfigReader& config, const Family& family) {
 const Family* find_family(std::string_view model_type) {
   for (const auto families :
        {plain_families(), head_rule_families(), window_families(), latent_families(),
-        hybrid_families(), recurrent_families(), sharing_families(), encoder_decoder_families()}) {
+        hybrid_families(), linear_attention_families(), recurrent_families(), sharing_families(),
+        encoder_decoder_families()}) {
     for (const Family& family : families) {
       if (family.model_type == model_type) return &family;
     }
@@ -202,7 +203,8 @@ std::vector<std::string> family_names() {
   std::vector<std::string> names;
   for (const auto families :
        {plain_families(), head_rule_families(), window_families(), latent_families(),
-        hybrid_families(), recurrent_families(), sharing_families(), encoder_decoder_families()}) {
+        hybrid_families(), linear_attention_families(), recurrent_families(), sharing_families(),
+        encoder_decoder_families()}) {
     for (const Family& family : families) {
       if (!family.model_type.empty()) names.emplace_back(family.model_type);
     }

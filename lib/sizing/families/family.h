@@ -92,6 +92,7 @@ std::span<const Family> head_rule_families();
 std::span<const Family> window_families();
 std::span<const Family> latent_families();
 std::span<const Family> hybrid_families();
+std::span<const Family> linear_attention_families();
 std::span<const Family> recurrent_families();
 std::span<const Family> sharing_families();
 std::span<const Family> encoder_decoder_families();

@@ -1,8 +1,7 @@
 // Families in which only some layers attend; the others keep a state that does not grow.
-// Sources: Jamba, Nemotron-H, Qwen3-Next, Qwen3.5: configs in ai-dynamo/aiconfigurator and the
-// transformers classes; Zamba2, Falcon-H1: configuration_zamba2.py, configuration_falcon_h1.py;
-// LFM2: gpustack/gguf-parser-go#31; Kimi-Linear: aiconfigurator; Bamba, Granite-4, RecurrentGemma,
-// MiniMax, Zamba, OLMo-hybrid: from memory of their classes.
+// Sources: Jamba, Nemotron-H: configs in ai-dynamo/aiconfigurator and the transformers classes;
+// Zamba2, Falcon-H1: configuration_zamba2.py, configuration_falcon_h1.py; LFM2:
+// gpustack/gguf-parser-go#31; Bamba, Granite-4, RecurrentGemma, Zamba: from memory of their classes.
 
 #include <fmt/core.h>
 
@@ -16,28 +15,6 @@
 namespace attn {
 namespace {
 
-LayerCache state_layer(const LayerState& state) {
-  return {.kind = state.kind, .state = state};
-}
-
-using Words = std::vector<std::string>;
-
-// Layers by a word each, where "attention" attends and others keep `state`; words in `nothing` keep
-// neither.
-CacheSpec by_words(ConfigReader& config, const Words& words, const Sizes& sizes, Index window,
-                   const LayerState& state, std::initializer_list<const char*> stateful,
-                   std::initializer_list<const char*> nothing = {}) {
-  const auto among = [](std::initializer_list<const char*> names, const std::string& word) {
-    return std::find(names.begin(), names.end(), word) != names.end();
-  };
-  return layers_by_words(config, words, sizes, window,
-                         [&](const std::string& word) -> std::optional<LayerCache> {
-                           if (among(stateful, word)) return state_layer(state);
-                           if (among(nothing, word)) return LayerCache{.kind = word};
-                           return std::nullopt;
-                         });
-}
-
 CacheSpec jamba(ConfigReader& config, const Family& family) {
   const Sizes sizes = read_sizes(config, family);
   const Index expand = config.count_or({"mamba_expand"}, "expansion", {2, family.defaults.name});
@@ -48,7 +25,7 @@ CacheSpec jamba(ConfigReader& config, const Family& family) {
   const auto offset = config.number("attn_layer_offset");
   for (const char* key : {"layers_block_type", "layer_types"}) {
     if (const auto words = read_layer_words(config, key, sizes.layers)) {
-      return by_words(config, *words, sizes, 0, state, {"mamba"});
+      return layers_with_state(config, *words, sizes, state, {"mamba"});
     }
   }
   if (!offset) config.note("first attention layer", 4, "default of JambaConfig");
@@ -79,7 +56,8 @@ CacheSpec nemotron_h(ConfigReader& config, const Family& family) {
   const Sizes sizes = read_sizes(config, sized);
   const LayerState state = mamba2_state(config, family, 0, {128, 64, 8, 128});
   if (words)
-    return by_words(config, *words, sizes, 0, state, {"mamba", "mamba2"}, {"mlp", "moe", "-"});
+    return layers_with_state(config, *words, sizes, state, {"mamba", "mamba2"},
+                             {"mlp", "moe", "-"});
   CacheSpec spec;
   for (const char letter : *pattern) {
     if (letter == '*') {
@@ -92,24 +70,6 @@ CacheSpec nemotron_h(ConfigReader& config, const Family& family) {
       config.refuse(fmt::format("'hybrid_override_pattern' has a letter that is not known: '{}'",
                                 escaped(std::string(1, letter))));
     }
-  }
-  return spec;
-}
-
-// Qwen3-Next and 3.5: every fourth layer attends, the others are gated delta nets.
-template <Index kValueHeads>
-CacheSpec gated_delta(ConfigReader& config, const Family& family) {
-  const Sizes sizes = read_sizes(config, family);
-  const LayerState state = delta_state(config, family, kValueHeads);
-  config.ignore("full_attention_interval");
-  if (const auto words = read_layer_words(config, "layer_types", sizes.layers)) {
-    return by_words(config, *words, sizes, 0, state, {"linear_attention"});
-  }
-  const Index n = config.count_or({"full_attention_interval"}, "distance of attention layers",
-                                  {4, family.defaults.name});
-  CacheSpec spec;
-  for (Index i = 0; i < sizes.layers; ++i) {
-    spec.add((i + 1) % n == 0 ? full_layer(sizes) : state_layer(state));
   }
   return spec;
 }
@@ -185,7 +145,7 @@ CacheSpec lfm2(ConfigReader& config, const Family& family) {
   const LayerState state = short_conv_state(config, read_width(config, family), taps);
   config.ignore("full_attn_idxs");
   if (const auto words = read_layer_words(config, "layer_types", sizes.layers)) {
-    return by_words(config, *words, sizes, 0, state, {"conv"});
+    return layers_with_state(config, *words, sizes, state, {"conv"});
   }
   const auto attends = config.numbers("full_attn_idxs");
   if (!attends) config.refuse("does not say which layers attend ('layer_types')");
@@ -205,7 +165,7 @@ CacheSpec bamba(ConfigReader& config, const Family& family) {
       config, family, config.product({expand, read_width(config, family)}), {128, 0, 1, 256});
   for (const char* key : {"layer_types", "layers_block_type"}) {
     if (const auto words = read_layer_words(config, key, sizes.layers)) {
-      return by_words(config, *words, sizes, 0, state, {"mamba"});
+      return layers_with_state(config, *words, sizes, state, {"mamba"});
     }
   }
   const auto attends = config.numbers("attn_layer_indices");
@@ -230,7 +190,7 @@ CacheSpec recurrent_gemma(ConfigReader& config, const Family& family) {
   const LayerState state{.kind = "gated recurrence",
                          .conv_inner = config.product({recurrent, taps - 1}),
                          .recurrent = recurrent};
-  Words pattern = {"recurrent", "recurrent", "attention"};
+  std::vector<std::string> pattern = {"recurrent", "recurrent", "attention"};
   for (const char* key : {"block_types", "_block_types"}) {
     if (const auto words = config.words(key)) pattern = *words;
   }
@@ -248,75 +208,14 @@ CacheSpec recurrent_gemma(ConfigReader& config, const Family& family) {
   return spec;
 }
 
-// MiniMax-01: lightning (linear) attention, every eighth layer plain; attn_type_list has 1 for it.
-CacheSpec minimax(ConfigReader& config, const Family& family) {
-  const Sizes sizes = read_sizes(config, family);
-  const LayerState state{
-      .kind = "linear attention",
-      .recurrent = config.product({sizes.heads, sizes.head_dim, sizes.head_dim})};
-  config.ignore("attn_type_list");
-  if (const auto words = read_layer_words(config, "layer_types", sizes.layers)) {
-    return by_words(config, *words, sizes, 0, state, {"linear_attention"});
-  }
-  const auto types = config.numbers("attn_type_list");
-  if (!types && family.model_type == "minimax_m2") return all_full(sizes);
-  if (!types || static_cast<Index>(types->size()) != sizes.layers) {
-    config.refuse("does not say for each layer whether it attends ('attn_type_list')");
-  }
-  CacheSpec spec;
-  for (const Index full : *types) spec.add(full == 1 ? full_layer(sizes) : state_layer(state));
-  return spec;
-}
-
-// Kimi-Linear: full_attn_layers count from 1 and keep latent rows; the others are delta nets (KDA).
-CacheSpec kimi_linear(ConfigReader& config, const Family& family) {
-  const Index layers = read_layers(config, family);
-  auto linear = config.object("linear_attn_config");
-  if (!linear) config.refuse("says nothing about its linear layers ('linear_attn_config')");
-  const auto full = linear->numbers("full_attn_layers");
-  if (!full) config.refuse("does not say which layers attend ('full_attn_layers')");
-  const std::string_view from = family.defaults.name;
-  const Index heads = linear->count_or({"num_heads"}, "linear heads", {32, from});
-  const Index dim = linear->count_or({"head_dim"}, "linear head dim", {128, from});
-  const Index taps = linear->count_or({"short_conv_kernel_size"}, "convolution taps", {4, from});
-  const LayerState state{.kind = "delta attention",
-                         .conv_inner = config.product({3, heads, dim, taps - 1}),
-                         .recurrent = config.product({heads, dim, dim}),
-                         .conv_is_f32 = true};
-  const LayerCache attends = latent_layer(config, family);
-  config.ignore("head_dim");
-  config.ignore("use_mla");
-  CacheSpec spec;
-  for (Index i = 1; i <= layers; ++i) {
-    const bool here = std::find(full->begin(), full->end(), i) != full->end();
-    spec.add(here ? attends : state_layer(state));
-  }
-  config.note("layers that attend", static_cast<Index>(full->size()),
-              "linear_attn_config.full_attn_layers");
-  return spec;
-}
-
-constexpr ClassDefaults kQwen35 = {"Qwen3_5TextConfig", 32, 16, 4096, 4, 256};
-
 constexpr std::array kFamilies = {
     Family{"bamba", {"BambaConfig", 32, 32, 4096, 8}, bamba},
     Family{"falcon_h1", {"FalconH1Config", 32, 32, 4096, 8}, falcon_h1},
     Family{"granitemoehybrid", {"GraniteMoeHybridConfig", 32, 32, 4096}, bamba},
     Family{"jamba", {"JambaConfig", 32, 32, 4096, 8}, jamba},
-    Family{"kimi_k3_text", {"KimiLinearConfig", 0, 0, 0}, kimi_linear},
-    Family{"kimi_linear", {"KimiLinearConfig", 0, 0, 0}, kimi_linear},
     Family{"lfm2", {"Lfm2Config", 32, 32, 2560, 8}, lfm2},
     Family{"lfm2_moe", {"Lfm2MoeConfig", 32, 32, 2048, 8}, lfm2},
-    Family{"minimax", {"MiniMaxConfig", 32, 32, 4096, 8}, minimax},
-    Family{"minimax_m1", {"MiniMaxConfig", 32, 32, 4096, 8}, minimax},
-    Family{"minimax_m2", {"MiniMaxM2Config", 62, 48, 3072, 8, 128}, minimax},
-    Family{"minimax_text_01", {"MiniMaxConfig", 32, 32, 4096, 8}, minimax},
-    Family{"MiniMaxText01", {"MiniMaxConfig", 32, 32, 4096, 8}, minimax},
     Family{"nemotron_h", {"NemotronHConfig", 52, 32, 4096, 8, 128}, nemotron_h},
-    Family{"olmo_hybrid", {"OlmoHybridConfig", 0, 0, 0}, gated_delta<32>},
-    Family{"qwen3_5_moe_text", {"Qwen3_5MoeTextConfig", 40, 16, 2048, 2, 256}, gated_delta<32>},
-    Family{"qwen3_5_text", kQwen35, gated_delta<32>},
-    Family{"qwen3_next", {"Qwen3NextConfig", 48, 16, 2048, 2, 256}, gated_delta<32>},
     Family{"recurrent_gemma", {"RecurrentGemmaConfig", 26, 10, 2560, 0, 0, 2048}, recurrent_gemma},
     Family{"zamba", {"ZambaConfig", 76, 16, 3712}, zamba},
     Family{"zamba2", {"Zamba2Config", 54, 32, 2560}, zamba},

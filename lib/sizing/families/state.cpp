@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+
 namespace attn {
 
 LayerState mamba1_state(ConfigReader& config, const Family& family, Index inner) {
@@ -63,6 +65,25 @@ LayerState delta_state(ConfigReader& config, const Family& family, Index value_h
 
 LayerState short_conv_state(const ConfigReader& config, Index width, Index taps) {
   return {.kind = "short convolution", .conv_inner = config.product({width, taps - 1})};
+}
+
+LayerCache state_layer(const LayerState& state) {
+  return {.kind = state.kind, .state = state};
+}
+
+CacheSpec layers_with_state(ConfigReader& config, const std::vector<std::string>& words,
+                            const Sizes& sizes, const LayerState& state,
+                            std::initializer_list<const char*> stateful,
+                            std::initializer_list<const char*> nothing) {
+  const auto among = [](std::initializer_list<const char*> names, const std::string& word) {
+    return std::find(names.begin(), names.end(), word) != names.end();
+  };
+  return layers_by_words(config, words, sizes, 0,
+                         [&](const std::string& word) -> std::optional<LayerCache> {
+                           if (among(stateful, word)) return state_layer(state);
+                           if (among(nothing, word)) return LayerCache{.kind = word};
+                           return std::nullopt;
+                         });
 }
 
 }  // namespace attn

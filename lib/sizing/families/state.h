@@ -1,5 +1,9 @@
 #pragma once
 
+#include <initializer_list>
+#include <string>
+#include <vector>
+
 #include "sizing/families/family.h"
 
 namespace attn {
@@ -28,5 +32,15 @@ LayerState delta_state(ConfigReader& config, const Family& family, Index value_h
 
 /// width * (taps - 1).
 LayerState short_conv_state(const ConfigReader& config, Index width, Index taps);
+
+/// A layer that keeps a state and nothing else.
+LayerCache state_layer(const LayerState& state);
+
+/// Layers by a word each: those that attend, those with one of the words in `stateful`, which keep
+/// `state`, and those with one in `nothing`, which keep neither.
+CacheSpec layers_with_state(ConfigReader& config, const std::vector<std::string>& words,
+                            const Sizes& sizes, const LayerState& state,
+                            std::initializer_list<const char*> stateful,
+                            std::initializer_list<const char*> nothing = {});
 
 }  // namespace attn
