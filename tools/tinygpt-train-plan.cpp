@@ -40,9 +40,8 @@ Task task_of(const TrainOptions& options) {
 // Tokens beyond those that occur are for ids alone: a text has the vocabulary it has.
 Index vocabulary(const TrainOptions& options, const Task& task) {
   if (options.earlier != nullptr) return options.earlier->config.vocab_size;
-  const bool asked = task.name == "tokens" && options.preset.empty();
-  return asked ? options.model.vocab_size.value_or(task.data->vocab_size())
-               : task.data->vocab_size();
+  const Index found = task.data->vocab_size();
+  return task.name == "tokens" ? options.model.vocab_size.value_or(found) : found;
 }
 
 ModelNeeds needs_of(const TrainOptions& options, const Task& task) {

@@ -5,7 +5,11 @@
 #include <fmt/core.h>
 
 #include <string>
+#include <vector>
 
+#include "core/index.h"
+#include "io/hdf5_writer.h"
+#include "io/output.h"
 #include "support/process.h"
 
 namespace attn {
@@ -71,6 +75,15 @@ TEST_F(Resume, Induction) {
 TEST_F(Resume, AText) {
   sh("seq 1 60 > a.txt; seq 61 120 > b.txt");
   stops_anywhere("--text a.txt --text b.txt --seq-len 8");
+}
+
+TEST_F(Resume, TokenIds) {
+  Hdf5Writer writer;
+  std::vector<Index> ids;
+  for (Index i = 0; i < 500; ++i) ids.push_back(i * i % 13);
+  writer.dataset("/tokens", {500}, ids.data());
+  write_output((folder_ / "stream.h5").string(), writer.finish());
+  stops_anywhere("-i stream.h5 --seq-len 8 --vocab-size 20");
 }
 
 // Waits until a checkpoint is there, so that the signal meets a run at work.
