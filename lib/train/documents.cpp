@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include "core/error.h"
@@ -28,7 +29,7 @@ HeldOut hold_out(Index count, double share, const std::string& what) {
     std::swap(order[static_cast<std::size_t>(i)],
               order[static_cast<std::size_t>(rng.below(i + 1))]);
   }
-  const auto wanted = static_cast<Index>(static_cast<double>(count) * share + 0.5);
+  const auto wanted = static_cast<Index>(std::lround(static_cast<double>(count) * share));
   const Index held = std::clamp<Index>(wanted, 1, count - 1);
   return {{order.begin() + held, order.end()}, {order.begin(), order.begin() + held}};
 }

@@ -42,7 +42,7 @@ TokenizedText open_tokenized(const TaskSettings& settings, const std::vector<std
 // A tokenizer of bytes or characters encodes where it reads; another one at once.
 std::shared_ptr<const TokenStream> stream_of(const TokenizedText& text) {
   if (auto bytes = std::dynamic_pointer_cast<const ByteTokenizer>(text.tokenizer)) {
-    return std::make_shared<TextStream>(text.scan, std::move(bytes));
+    return std::make_shared<TextStream>(text.scan, bytes);
   }
   if (auto characters = std::dynamic_pointer_cast<const CharTokenizer>(text.tokenizer)) {
     return std::make_shared<TextStream>(text.scan, std::move(characters));

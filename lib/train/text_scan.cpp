@@ -84,6 +84,7 @@ class Scanner {
 
 std::vector<ByteSource> open_text(const std::vector<std::string>& files, Index max_bytes) {
   std::vector<ByteSource> opened;
+  opened.reserve(files.size());
   for (const std::string& file : files) opened.push_back(ByteSource::open(file, max_bytes));
   return opened;
 }

@@ -19,7 +19,7 @@ std::size_t known_length(char first) {
 
 }  // namespace
 
-TextStream::TextStream(TextScan scan, std::shared_ptr<const ByteTokenizer> tokenizer)
+TextStream::TextStream(TextScan scan, const std::shared_ptr<const ByteTokenizer>& tokenizer)
     : scan_(std::move(scan)) {
   require_shape(scan_.unit == TextUnit::kBytes, "text stream: characters for a byte tokenizer");
   begin(tokenizer->vocab_size());

@@ -16,7 +16,7 @@ class TextStream : public TokenStream {
  public:
   /// The scan has counted what the tokenizer is to encode, bytes or characters. Throws DataError
   /// for a character that it does not know.
-  TextStream(TextScan scan, std::shared_ptr<const ByteTokenizer> tokenizer);
+  TextStream(TextScan scan, const std::shared_ptr<const ByteTokenizer>& tokenizer);
   TextStream(TextScan scan, std::shared_ptr<const CharTokenizer> tokenizer);
 
   Index size() const override { return starts_.back(); }

@@ -45,6 +45,11 @@ TextWindows::TextWindows(std::shared_ptr<const TokenStream> tokens, const Settin
   sample_ = spread(0, training_, std::min(evaluation_.batch, kMostSampled));
 }
 
+Index TextWindows::vocab_size() const {
+  const auto ids = static_cast<Index>(tokens_->counts().size());
+  return settings_.masking ? std::max(ids, settings_.masking->mask + 1) : ids;
+}
+
 // Tokens that a window takes from the text.
 Index TextWindows::window() const {
   return settings_.masking ? settings_.seq_len : settings_.seq_len + 1;

@@ -31,7 +31,8 @@ class TextWindows : public DataSource {
   TextWindows(std::vector<Index> tokens, Index vocab_size, const Settings& settings,
               const std::string& name);
 
-  Index vocab_size() const override { return static_cast<Index>(tokens_->counts().size()); }
+  /// A mask may be one id more than the text has.
+  Index vocab_size() const override;
   Index seq_len() const override { return settings_.seq_len; }
   Batch training_batch(Index step, Index batch) const override;
   const Batch& evaluation_batch() const override { return evaluation_; }

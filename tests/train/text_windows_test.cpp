@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "core/error.h"
+#include "ops/cross_entropy.h"
 
 namespace attn {
 namespace {
@@ -61,6 +62,26 @@ TEST(TextWindows, BatchesDependOnSeedAndStepAlone) {
   const TextWindows data(places(1000), 1000, settings(8), "t");
   EXPECT_EQ(data.training_batch(5, 4).ids, data.training_batch(5, 4).ids);
   EXPECT_NE(data.training_batch(5, 4).ids, data.training_batch(6, 4).ids);
+}
+
+TEST(TextWindows, AnEncoderFillsInWhatIsHidden) {
+  TextWindows::Settings hidden = settings(8);
+  hidden.masking = Masking{0.5, 1000, 1000};
+  const TextWindows data(places(1000), 1000, hidden, "t");
+  EXPECT_EQ(data.vocab_size(), 1001) << "the mask is one more";
+  const Batch batch = data.training_batch(0, 16);
+  Index masked = 0;
+  for (std::size_t i = 0; i < batch.ids.size(); ++i) {
+    masked += batch.ids[i] == 1000 ? 1 : 0;
+    if (batch.targets[i] == kIgnoreIndex) continue;
+    ASSERT_LT(batch.targets[i], 900);
+    if (i % 8 > 0 && batch.targets[i - 1] != kIgnoreIndex) {
+      ASSERT_EQ(batch.targets[i], batch.targets[i - 1] + 1) << "what stood in its place";
+    }
+  }
+  EXPECT_GT(masked, 0);
+  EXPECT_EQ(TextWindows(places(1000), 1000, hidden, "t").evaluation_batch().ids,
+            data.evaluation_batch().ids);
 }
 
 std::string refusal(Index tokens, Index seq_len) {
