@@ -16,6 +16,7 @@
 #include "cli/signals.h"
 #include "cli/tool.h"
 #include "core/memory.h"
+#include "core/text.h"
 #include "io/temporary_file.h"
 #include "ops/gemm.h"
 #include "tinygpt-train-begin.h"
@@ -92,12 +93,15 @@ int say_diverged(const RunEnd& end, const TrainingState<float>& state, const Tra
                                     last.lr, files.holdings()));
 }
 
-void note_stop(const TrainOptions& options, const TrainingState<float>& state, const char* why,
-               const TrainingFiles& files, const cli::Session& session) {
+void note_stop(const TrainOptions& options, const Trainer<float>& trainer, const Task& task,
+               const char* why, const TrainingFiles& files, const cli::Session& session) {
   const std::string& file = files.resumable();
-  std::string line = fmt::format("{} after step {}: {}", why, state.step, files.holdings());
+  std::string line =
+      fmt::format("{} after step {}: {}", why, trainer.state().step, files.holdings());
   if (!file.empty()) {
-    line += fmt::format("; --resume {} -o {} goes on", file, options.output);
+    line += fmt::format("; --resume {} -o {} goes on{}", escaped(file, 4096),
+                        escaped(options.output, 4096),
+                        is_task_by_name(task.name) ? "" : ", with the same data");
   } else if (options.output == "-") {
     line += ": stdout gets whole runs only, --checkpoint FILE keeps what is done";
   }
@@ -135,7 +139,7 @@ int run(const TrainOptions& options, cli::Session& session) {
   watch.end();
 
   if (end.outcome == RunOutcome::kStopped && *stop) {
-    note_stop(options, state, stop->name(), files, session);
+    note_stop(options, trainer, plan.task, stop->name(), files, session);
     stop->obey();
   }
   stop.reset();  // what is left is not worth waiting for
@@ -144,7 +148,7 @@ int run(const TrainOptions& options, cli::Session& session) {
   if (end.outcome == RunOutcome::kDiverged) return say_diverged(end, state, files, session);
   files.finish(trainer, plan.task);
   if (end.outcome == RunOutcome::kStopped) {
-    note_stop(options, state, "stopped", files, session);
+    note_stop(options, trainer, plan.task, "stopped", files, session);
     return cli::kDone;
   }
   const DataSource& data = *plan.task.data;
