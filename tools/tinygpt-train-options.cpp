@@ -61,7 +61,9 @@ void declare_task(cli::OptionTable& table, TrainOptions& options) {
   table.group("Task and data");
   table.choice("task", task.name, task_names(), "what to learn")
       .default_is("progressions, or what --arch can");
-  table.inputs("text", task.text, "learn these texts, one after the other; - is stdin");
+  table.inputs("text", task.text, "learn these texts, one after the other; - is stdin")
+      .argument("FILE ...")
+      .takes_operands();
   table.flag("lines", task.lines, "each line of --text is a document of its own");
   table.input("pairs", task.pairs, "learn to write the second of each line SOURCE TAB TARGET");
   cli::input_option(table, task.tokens, "learn the token ids in /tokens of this HDF5 file");

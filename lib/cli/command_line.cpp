@@ -195,6 +195,9 @@ void CommandLine::set(Option& option, const std::string& value) {
 }
 
 void CommandLine::set_operand(const std::string& word) {
+  for (Option& option : table_.options()) {
+    if (option.takes_operands_ && !option.given_.empty()) return set(option, word);
+  }
   Option* taken = nullptr;
   for (Option& option : table_.options()) {
     if (!option.operand_) continue;

@@ -58,6 +58,11 @@ Option& Option::not_data() {
   changes_data_ = false;
   return *this;
 }
+Option& Option::takes_operands() {
+  takes_operands_ = true;
+  return repeatable();
+}
+
 Option& Option::operand() {
   operand_ = true;
   return *this;

@@ -32,6 +32,9 @@ class Option {
   Option& not_data();
   /// A word on the command line that is no option is the value of the first of these not given.
   Option& operand();
+  /// Repeatable; once it is given, words that are no options are further values of it:
+  /// --text a.txt b.txt.
+  Option& takes_operands();
   /// An input that may be the output file as well (--resume X -o X).
   Option& may_be_output();
   /// Set before all others, wherever it stands: what it presets, they override (--preset).
@@ -85,6 +88,7 @@ class Option {
   bool repeatable_ = false;
   bool changes_data_ = true;
   bool operand_ = false;
+  bool takes_operands_ = false;
   bool may_be_output_ = false;
   bool before_others_ = false;
   bool may_be_empty_ = false;
@@ -160,7 +164,8 @@ class OptionTable {
 
   /// Was it typed? A name that was never declared is a ShapeError.
   bool given(std::string_view name) const;
-  /// Sets every field to what was typed once more: for a check that read other defaults from a file.
+  /// Sets every field to what was typed once more: for a check that read other defaults from a
+  /// file.
   void set_again();
   /// One line that says how the data came about: the program and those options typed that can
   /// change the data, in table order, files as base names.

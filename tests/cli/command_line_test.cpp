@@ -254,7 +254,9 @@ TEST(CommandLine, WhatWasTypedWinsOverDefaultsReadLater) {
   table.count("layers", layers, "blocks");
   table.count("heads", heads, "query heads");
   table.texts("keep", keep, "names to keep");
-  table.custom("preset", "NAME", [&](std::string_view) { layers = heads = 12; }, "a shape by name")
+  table
+      .custom(
+          "preset", "NAME", [&](std::string_view) { layers = heads = 12; }, "a shape by name")
       .before_others();
   table.check([&] {
     layers = heads = 5;  // as a file would have it
@@ -278,6 +280,27 @@ TEST(CommandLine, FilesMayBeSeveralAndOneOfThemStdin) {
   OptionTable both;
   both.inputs("text", texts, "texts to learn");
   EXPECT_THROW(CommandLine(both).parse({"--text", "-", "--text", "-"}), UsageError);
+}
+
+// As a shell spells several files: --text *.txt
+TEST(CommandLine, WordsGoToAnOptionThatTakesThem) {
+  std::vector<std::string> texts;
+  std::string input;
+  OptionTable table;
+  table.inputs("text", texts, "texts to learn").takes_operands();
+  table.input("input", input, "ids to learn").operand();
+  CommandLine(table).parse({"--text", "a.txt", "b.txt", "-"});
+  EXPECT_THAT(texts, ElementsAre("a.txt", "b.txt", "-"));
+  EXPECT_EQ(input, "");
+  EXPECT_EQ(table.history_line("train"), "train --text a.txt --text b.txt --text -");
+
+  std::vector<std::string> none;
+  OptionTable other;
+  other.inputs("text", none, "texts to learn").takes_operands();
+  other.input("input", input, "ids to learn").operand();
+  CommandLine(other).parse({"ids.h5"});
+  EXPECT_THAT(none, ElementsAre());
+  EXPECT_EQ(input, "ids.h5");
 }
 
 }  // namespace
