@@ -14,12 +14,26 @@ namespace {
 
 constexpr Index kEvaluated = 512;  // sequences
 
-// b above: what a chosen token becomes.
-double chosen_becomes(Index seen, Index token, Index mask, double tokens) {
+// b above: what a chosen token becomes. The mask is the number after the last token.
+double chosen_becomes(Index seen, Index token, Index mask) {
   if (seen == mask) return Masking::kHidden;
   constexpr double kKept = 1 - Masking::kHidden - Masking::kRandom;
-  return (seen == token ? kKept : 0.0) + Masking::kRandom / tokens;
+  return (seen == token ? kKept : 0.0) + Masking::kRandom / static_cast<double>(mask);
 }
+
+// Logarithms of the probabilities above, because a long sequence's product is below any double.
+struct LnOdds {
+  double right, wrong, mask;  // a, of what may be seen at another place
+  double chosen;              // q
+  double untouched;           // (1 - q)^n / n
+
+  LnOdds(double q, Index mask_id, double length)
+      : right(std::log(1 - q + q * chosen_becomes(0, 0, mask_id))),
+        wrong(std::log(q * chosen_becomes(0, 1, mask_id))),
+        mask(std::log(q * Masking::kHidden)),
+        chosen(std::log(q)),
+        untouched(length * std::log(1 - q) - std::log(length)) {}
+};
 
 }  // namespace
 
@@ -62,30 +76,36 @@ Batch MaskedProgressions::training_batch(Index step, Index batch) const {
 
 std::vector<double> MaskedProgressions::posterior(std::span<const Index> seen, Index place) const {
   const Index modulus = settings_.modulus;
-  const auto tokens = static_cast<double>(modulus);
-  const double q = settings_.mask_fraction;
-  const auto length = static_cast<double>(seen.size());
-  const double chosen_alone = std::pow(1 - q, length) / length;
-  std::vector<double> weights(static_cast<std::size_t>(modulus), 0.0);
+  const Index mask = masking_.mask;
+  const LnOdds odds(settings_.mask_fraction, mask, static_cast<double>(seen.size()));
+  std::vector<double> ln_weights;  // of progression start, step
   for (Index start = 0; start < modulus; ++start) {
     for (Index step = 1; step < modulus; ++step) {
-      double others = q;
-      double untouched = chosen_alone;
+      double others = odds.chosen;
+      bool untouched = true;
       for (std::size_t j = 0; j < seen.size(); ++j) {
         if (static_cast<Index>(j) == place) continue;
-        const Index token = (start + step * static_cast<Index>(j)) % modulus;
-        others *= (seen[j] == token ? 1 - q : 0.0) +
-                  q * chosen_becomes(seen[j], token, masking_.mask, tokens);
-        if (seen[j] != token) untouched = 0;
+        const bool right = seen[j] == (start + step * static_cast<Index>(j)) % modulus;
+        others += right ? odds.right : seen[j] == mask ? odds.mask : odds.wrong;
+        untouched = untouched && right;
       }
+      // ln(e^a + e^b) = a + ln(1 + e^(b - a))
+      if (untouched) others += std::log1p(std::exp(odds.untouched - others));
       const Index token = (start + step * place) % modulus;
-      weights[static_cast<std::size_t>(token)] +=
-          chosen_becomes(seen[static_cast<std::size_t>(place)], token, masking_.mask, tokens) *
-          (others + untouched);
+      const Index here = seen[static_cast<std::size_t>(place)];
+      ln_weights.push_back(others + std::log(chosen_becomes(here, token, mask)));
     }
   }
+  const double largest = *std::max_element(ln_weights.begin(), ln_weights.end());
+  std::vector<double> weights(static_cast<std::size_t>(modulus), 0.0);
   double sum = 0;
-  for (const double weight : weights) sum += weight;
+  for (std::size_t i = 0; i < ln_weights.size(); ++i) {
+    const Index start = static_cast<Index>(i) / (modulus - 1);
+    const Index step = 1 + static_cast<Index>(i) % (modulus - 1);
+    const double weight = std::exp(ln_weights[i] - largest);
+    weights[static_cast<std::size_t>((start + step * place) % modulus)] += weight;
+    sum += weight;
+  }
   for (double& weight : weights) weight /= sum;
   return weights;
 }

@@ -95,6 +95,17 @@ TEST(MaskedProgressions, ThePosteriorIsWhatComesOut) {
   }
 }
 
+// 2000 tokens, every seventh hidden: their product of probabilities is below any double.
+TEST(MaskedProgressions, ALongSequenceLeavesNoDoubt) {
+  const MaskedProgressions data{MaskedProgressions::Settings()};
+  std::vector<Index> seen;
+  for (Index i = 0; i < 2000; ++i) seen.push_back(i % 7 == 0 ? 10 : (4 + 3 * i) % 10);
+  const std::vector<double> known = data.posterior(seen, 700);
+  for (Index token = 0; token < 10; ++token) {
+    EXPECT_NEAR(known[static_cast<std::size_t>(token)], token == 4 ? 1.0 : 0.0, 1e-12) << token;
+  }
+}
+
 TEST(MaskedProgressions, JudgesWhereTheAnswerIsDetermined) {
   MaskedProgressions::Settings settings;
   settings.mask_fraction = 0.3;
