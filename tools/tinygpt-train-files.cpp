@@ -77,13 +77,16 @@ void TrainingFiles::save_best(const Trainer<float>& trainer, const Task& task) c
   if (!options_.best.empty()) write(options_.best, trainer, task);
 }
 
-void TrainingFiles::finish(const Trainer<float>& trainer, const Task& task) const {
-  if (options_.output != working_) write(options_.output, trainer, task);
+void TrainingFiles::finish(const Trainer<float>& trainer, const Task& task) {
+  if (options_.output == working_) return;
+  write(options_.output, trainer, task);
+  if (working_.empty()) saved_ = trainer.state().step;
 }
 
 std::string TrainingFiles::holdings() const {
   if (!saved_) return "nothing was written";
-  return fmt::format("{} holds step {}", output_name(working_), *saved_);
+  return fmt::format("{} holds step {}", working_.empty() ? "stdout" : output_name(working_),
+                     *saved_);
 }
 
 }  // namespace attn

@@ -26,10 +26,11 @@ class TrainingFiles {
   void save(const Trainer<float>& trainer, const Task& task);
   void save_best(const Trainer<float>& trainer, const Task& task) const;
   /// What waited for the end.
-  void finish(const Trainer<float>& trainer, const Task& task) const;
+  void finish(const Trainer<float>& trainer, const Task& task);
 
   /// "model.h5 holds step 120", "nothing was written".
   std::string holdings() const;
+  bool hold_something() const { return saved_.has_value(); }
   /// The file that can be resumed; empty where there is none.
   const std::string& resumable() const { return working_; }
 
@@ -40,7 +41,7 @@ class TrainingFiles {
   std::string working_;  // replaced while the run lasts; empty: none
   std::string earlier_history_;
   std::string command_;
-  std::optional<Index> saved_;  // the step that `working_` holds
+  std::optional<Index> saved_;  // the step that `working_` holds, or else stdout
 };
 
 }  // namespace attn

@@ -102,7 +102,7 @@ void note_stop(const TrainOptions& options, const Trainer<float>& trainer, const
     line += fmt::format("; --resume {} -o {} goes on{}", escaped(file, 4096),
                         escaped(options.output, 4096),
                         is_task_by_name(task.name) ? "" : ", with the same data");
-  } else if (options.output == "-") {
+  } else if (!files.hold_something()) {
     line += ": stdout gets whole runs only, --checkpoint FILE keeps what is done";
   }
   session.note(line);
