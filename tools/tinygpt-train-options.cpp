@@ -78,7 +78,7 @@ void declare_task(cli::OptionTable& table, TrainOptions& options) {
       .above(0)
       .below(1)
       .default_is("the task's");
-  table.real("val-fraction", task.held_out, "share of text, pairs or ids held out, from the end")
+  table.real("val-fraction", task.held_out, "share of a text, from its end, of lines, pairs or rows held out")
       .above(0)
       .below(1);
   table
@@ -162,17 +162,6 @@ std::optional<double> real(const Setting& value) {
   return number != nullptr ? std::optional<double>(*number) : std::nullopt;
 }
 
-// A task's length as the option states it: of what copy and the like read, which is not the
-// model's.
-SettingList with_own_length(const Task& task, const TaskSettings& asked) {
-  SettingList list = task.settings;
-  if (!asked.seq_len && !is_task_by_name(task.name)) return list;
-  for (auto& setting : list) {
-    if (setting.first == "seq_len") setting.second = asked.seq_len.value_or(task.defaults.seq_len);
-  }
-  return list;
-}
-
 }  // namespace
 
 void declare_training(cli::OptionTable& table, TrainOptions& options) {
@@ -201,7 +190,7 @@ TrainingSettings training_settings(const TrainOptions& options, const Task& task
   TrainingSettings settings = options.training;
   settings.task = task.name;
   settings.data_digest = task.data_digest;
-  settings.task_settings = with_own_length(task, options.task);
+  settings.task_settings = task.settings;
   TrainerSettings& t = settings.trainer;
   t.adamw.lr = options.lr.value_or(task.defaults.lr);
   t.schedule = options.schedule.value_or(task.defaults.schedule);
@@ -223,7 +212,6 @@ void take_task_settings(const SettingList& list, TaskSettings& task) {
     if (name == "mask_fraction") task.mask_fraction = real(value);
     if (name == "val_fraction") task.held_out = real(value).value_or(task.held_out);
     if (name == "eval_windows") task.eval_windows = whole(value).value_or(task.eval_windows);
-    if (name == "lines") task.lines = whole(value) == 1;
     if (name == "tokenizer" && std::holds_alternative<std::string>(value)) {
       task.tokenizer = std::get<std::string>(value);
     }

@@ -79,6 +79,13 @@ TextWindows::Settings window_settings(const TaskSettings& settings, Index seq_le
   return windows;
 }
 
+// What the batches of every such task depend on.
+SettingList file_settings(const TaskSettings& settings, Index seq_len) {
+  return {{"seq_len", seq_len},
+          {"val_fraction", settings.held_out},
+          {"eval_windows", settings.eval_windows}};
+}
+
 constexpr double kMaskFraction = 0.15;
 
 // Windows of a stream, whichever it is.
@@ -100,7 +107,7 @@ Task windows_task(std::shared_ptr<const TokenStream> stream,
   put_unigram(task, data->unigram_entropy(), units);
   task.evaluated_over = fmt::format("{} held-out windows", data->evaluation_batch().batch);
   task.accuracy_about = windows.masking ? "hidden tokens" : "targets";
-  task.settings = {{"val_fraction", settings.held_out}, {"eval_windows", settings.eval_windows}};
+  task.settings = file_settings(settings, windows.seq_len);
   if (windows.masking) task.settings.emplace_back("mask_fraction", windows.masking->fraction);
   task.tokenizer = std::move(tokenizer);
   task.data = std::move(data);
@@ -148,7 +155,7 @@ Task lines_task(const TaskSettings& settings) {
   put_unigram(task, data->unigram_entropy(), unit_word(*text.tokenizer));
   task.evaluated_over = fmt::format("{} held-out lines", data->evaluation_batch().batch);
   task.accuracy_about = "targets, ends included";
-  task.settings = {{"val_fraction", settings.held_out}, {"eval_windows", settings.eval_windows}};
+  task.settings = file_settings(settings, data->seq_len());
   task.tokenizer = text.tokenizer;
   task.data = std::move(data);
   task.data_digest = text.scan.digest;
@@ -177,11 +184,13 @@ Task pairs_task(const TaskSettings& settings, Arch arch) {
                            grouped(maker->training_pairs() + maker->held_out_pairs()),
                            grouped(maker->held_out_pairs()));
   put_unigram(task, maker->unigram_entropy(layout.eos), unit_word(*text.tokenizer));
+  const Index longest =
+      settings.seq_len.value_or(std::max(maker->longest_source(), maker->longest_target()));
   auto data = std::make_unique<PairData>(std::move(maker), layout, settings.seed);
   task.evaluated_over = fmt::format("{} held-out pairs", data->evaluation_batch().batch);
   task.accuracy_of = AccuracyOf::kSequences;
   task.accuracy_about = "whole sequences";
-  task.settings = {{"val_fraction", settings.held_out}, {"eval_windows", settings.eval_windows}};
+  task.settings = file_settings(settings, longest);
   task.tokenizer = text.tokenizer;
   task.data = std::move(data);
   task.data_digest = text.scan.digest;
@@ -225,7 +234,7 @@ Task tokens_task(const TaskSettings& settings, Arch arch, Index seq_len) {
     put_unigram(task, data->unigram_entropy(), "ids");
     task.evaluated_over = fmt::format("{} held-out rows", data->evaluation_batch().batch);
     task.accuracy_about = "targets";
-    task.settings = {{"val_fraction", settings.held_out}, {"eval_windows", settings.eval_windows}};
+    task.settings = file_settings(settings, data->seq_len());
     task.tokenizer = std::make_shared<IdTokenizer>(ids);
     task.data = std::move(data);
   }

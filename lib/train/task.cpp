@@ -167,7 +167,6 @@ Task make_task(const TaskSettings& settings) {
   task.name = known.name;
   task.arch = arch;
   task.defaults = known.defaults;
-  task.settings.emplace(task.settings.begin(), "seq_len", task.data->seq_len());
   return task;
 }
 

@@ -78,8 +78,8 @@ struct Task {
   std::string accuracy_about;    // what is counted: "targets from the third token on"
   std::optional<double> wanted;  // accuracy that training must reach; of a text none
   TaskDefaults defaults;
-  /// What the batches depend on besides the seed and the data, as attributes of /training: with
-  /// other values a run is another run.
+  /// What the batches depend on besides the seed and the data, as attributes of /training under the
+  /// names of TaskSettings, which they make the same task of: with other values a run is another.
   SettingList settings;
   /// "xxh3-128:" and 32 digits over the files' content; empty where data come from no file.
   std::string data_digest;

@@ -64,7 +64,8 @@ Task mapping_task(const char* verb, MappedPairs::Settings mapped, Arch arch, std
           : fmt::format("{} strings", data->evaluation_batch().batch);
   task.accuracy_of = AccuracyOf::kSequences;
   task.accuracy_about = "whole sequences";
-  task.settings = {{"modulus", mapped.symbols}, {"min_len", mapped.shortest}};
+  task.settings = {
+      {"seq_len", mapped.longest}, {"modulus", mapped.symbols}, {"min_len", mapped.shortest}};
   task.data = std::move(data);
   return task;
 }
@@ -96,7 +97,7 @@ Task progressions_task(const TaskSettings& settings) {
                                     data->evaluation_batch().batch);
   task.accuracy_about = "targets from the third token on";
   task.wanted = 1.0;
-  task.settings = {{"modulus", modulus}};
+  task.settings = {{"seq_len", seq_len}, {"modulus", modulus}};
   task.data = std::move(data);
   return task;
 }
@@ -143,7 +144,8 @@ Task masked_task(const TaskSettings& settings) {
   task.evaluated_over = fmt::format("{} progressions", data->evaluation_batch().batch);
   task.accuracy_about = "hidden tokens that what is seen determines";
   task.wanted = 0.99;
-  task.settings = {{"modulus", masked.modulus},
+  task.settings = {{"seq_len", masked.seq_len},
+                   {"modulus", masked.modulus},
                    {"min_len", masked.min_len},
                    {"mask_fraction", masked.mask_fraction}};
   task.data = std::move(data);
@@ -166,7 +168,7 @@ Task induction_task(const TaskSettings& settings) {
   task.evaluated_over = fmt::format("{} sequences", data->evaluation_batch().batch);
   task.accuracy_about = "targets from the repeat's second token on";
   task.wanted = 0.98;
-  task.settings = {{"modulus", chosen.tokens}};
+  task.settings = {{"seq_len", chosen.seq_len}, {"modulus", chosen.tokens}};
   task.data = std::move(data);
   return task;
 }

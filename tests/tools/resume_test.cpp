@@ -86,6 +86,22 @@ TEST_F(Resume, TokenIds) {
   stops_anywhere("-i stream.h5 --seq-len 8 --vocab-size 20");
 }
 
+TEST_F(Resume, Lines) {
+  sh("seq 1 60 > a.txt");
+  stops_anywhere("--text a.txt --lines");
+}
+
+// Sources longer than what is to be said.
+TEST_F(Resume, Pairs) {
+  sh("for i in $(seq 40); do printf 'source-number-%d\\t%d\\n' $i $((i % 7)); done > pairs.tsv");
+  stops_anywhere("--pairs pairs.tsv");
+}
+
+TEST_F(Resume, HiddenTokensOfAText) {
+  sh("seq 1 120 > a.txt");
+  stops_anywhere("--text a.txt --arch encoder --seq-len 8");
+}
+
 // Waits until a checkpoint is there, so that the signal meets a run at work.
 constexpr const char* kUntilSaved = "until test -e part.h5; do sleep 0.01; done; sleep 0.05";
 

@@ -35,6 +35,26 @@ std::string refusal(const TaskSettings& settings) {
   return "(accepted)";
 }
 
+Index length_setting(const Task& task) {
+  EXPECT_EQ(task.settings.front().first, "seq_len");
+  return std::get<Index>(task.settings.front().second);
+}
+
+// Of copy and the like the model's sequences are longer than what is read.
+TEST(Task, ItsLengthMakesTheSameTaskAgain) {
+  for (const std::string& name : task_names()) {
+    SCOPED_TRACE(name);
+    TaskSettings settings;
+    settings.name = name;
+    const Task first = make_task(settings);
+    EXPECT_EQ(length_setting(first), task_defaults(name).seq_len);
+    settings.seq_len = length_setting(first);
+    const Task again = make_task(settings);
+    EXPECT_EQ(again.settings, first.settings);
+    EXPECT_EQ(again.data->seq_len(), first.data->seq_len());
+  }
+}
+
 TEST(Task, EachByNameHasWhatIsWanted) {
   for (const std::string& name : task_names()) {
     for (const Arch arch : task_archs(name)) {
@@ -154,6 +174,24 @@ TEST_F(TaskFromFiles, LinesAndPairs) {
       EXPECT_EQ(std::count(batch.targets.begin(), batch.targets.end(), specials.eos.value()), 4);
       EXPECT_EQ(batch.source.empty(), arch == Arch::kDecoder);
     }
+  }
+}
+
+// Sources of 8 characters, answers of one: the length a run is resumed with must not be the
+// answers'.
+TEST_F(TaskFromFiles, PairsOfLongSourcesAreTheSameTaskAgain) {
+  TaskSettings settings;
+  settings.pairs = file("pairs", "abcdabcd\tx\nbcdabcda\ty\ncdabcdab\tz\n");
+  for (const Arch arch : task_archs("pairs")) {
+    settings.arch = arch;
+    settings.seq_len.reset();
+    const Task first = make_task(settings);
+    settings.seq_len = length_setting(first);
+    EXPECT_EQ(settings.seq_len, 8);
+    const Task again = make_task(settings);
+    EXPECT_EQ(again.settings, first.settings);
+    EXPECT_EQ(again.data->seq_len(), first.data->seq_len());
+    EXPECT_EQ(again.data->training_batch(3, 4).source, first.data->training_batch(3, 4).source);
   }
 }
 
