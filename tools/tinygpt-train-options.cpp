@@ -78,7 +78,9 @@ void declare_task(cli::OptionTable& table, TrainOptions& options) {
       .above(0)
       .below(1)
       .default_is("the task's");
-  table.real("val-fraction", task.held_out, "share of a text, from its end, of lines, pairs or rows held out")
+  table
+      .real("val-fraction", task.held_out,
+            "share held out: a text's end, or lines, pairs or rows at random")
       .above(0)
       .below(1);
   table
