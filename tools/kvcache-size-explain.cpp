@@ -78,7 +78,7 @@ std::string arithmetic(const CacheSpec& spec, const CacheQuestion& question) {
                 : rows.kv_heads;
       LayerCache alone{.kind = run.layer.kind, .rows = {rows}};
       const KvBytes bytes = layer_bytes(spec, alone, question);
-      const Index all = allocated_entries(question.runtime, spec, rows, question.lengths);
+      const Index all = held_entries(spec, rows, question);
       std::string line =
           fmt::format("{} {} x {} rows x {}", run.count, run.count == 1 ? "layer" : "layers",
                       grouped(all), numbers_text(rows, held));
@@ -134,9 +134,8 @@ std::string explained(const CacheSpec& spec, const CacheQuestion& question) {
     std::string entries;
     for (const CacheRows& rows : run.layer.rows) {
       keeps += fmt::format("{}{}", keeps.empty() ? "" : " and ", rows_text(rows));
-      entries +=
-          fmt::format("{}{}", entries.empty() ? "" : " + ",
-                      grouped(allocated_entries(question.runtime, spec, rows, question.lengths)));
+      entries += fmt::format("{}{}", entries.empty() ? "" : " + ",
+                             grouped(held_entries(spec, rows, question)));
     }
     if (!run.layer.state.empty()) {
       keeps += fmt::format("{}{} state", keeps.empty() ? "" : " and ", run.layer.state.kind);

@@ -165,6 +165,7 @@ std::vector<std::string> layer_summary(const CacheSpec& spec) {
     }
   }
   std::vector<std::string> lines;
+  lines.reserve(kinds.size());
   for (const LayerRun& kind : kinds) {
     lines.push_back(fmt::format("{} {} of {}", kind.count, kind.count == 1 ? "layer" : "layers",
                                 layer_text(kind.layer)));

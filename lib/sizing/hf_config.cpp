@@ -19,6 +19,7 @@ namespace {
 // did not read would make the answer wrong.
 void refuse_what_is_not_understood(const ConfigReader& config) {
   const auto unread = config.unread({"attention_chunk_size",
+                                     "attention_head_type",
                                      "attention_layers",
                                      "attention_other_setting",
                                      "attention_types",

@@ -20,6 +20,12 @@ struct WideBytes {
   Wide rank_state = 0;
 };
 
+// What vllm's pages are, for all layers of a model; nothing for other runtimes.
+struct Pages {
+  Index state = 0;       // bytes of a state's page; 0: states are not padded
+  Wide largest_row = 0;  // bytes of the largest layer's row of one token on one rank
+};
+
 [[noreturn]] void throw_too_large(const CacheQuestion& question) {
   throw UsageError(fmt::format("too large: the cache of {} x {} tokens has more than 2^63 bytes",
                                grouped(question.lengths.sequences),
@@ -32,10 +38,33 @@ Index narrow(Wide bytes, const CacheQuestion& question) {
   return *value;
 }
 
+// Bytes of a row of one token on one rank.
+Wide row_bytes(const CacheRows& rows, const CacheQuestion& question) {
+  const Index heads = rows.form == CacheRows::Form::kHeads
+                          ? heads_per_rank(rows.kv_heads, question.tensor_parallel)
+                          : rows.kv_heads;
+  return stored_bytes(question.key_type, rows, heads, rows.key_dim, 1, 1) +
+         stored_bytes(question.value_type, rows, heads, rows.value_dim, 1, 1);
+}
+
+// Pages are of one size: where a layer's rows are smaller than the largest by a whole factor, its
+// page holds that many times the tokens (vllm v1/core/kv_cache_utils.py).
+Runtime with_own_block(const CacheRows& rows, const CacheQuestion& question, const Pages& pages) {
+  Runtime runtime = question.runtime;
+  if (pages.largest_row == 0 || rows.form != CacheRows::Form::kHeads) return runtime;
+  const Wide row = row_bytes(rows, question);
+  if (row == 0 || pages.largest_row % row != 0) return runtime;
+  const auto factor = narrowed(pages.largest_row / row);
+  const auto block = factor ? checked_mul(runtime.block_size, *factor) : std::nullopt;
+  if (!block) throw_too_large(question);
+  runtime.block_size = *block;
+  return runtime;
+}
+
 // One layer's rows, all sequences.
 void add_rows(WideBytes& sum, const CacheSpec& spec, const CacheRows& rows,
-              const CacheQuestion& question) {
-  const Runtime& runtime = question.runtime;
+              const CacheQuestion& question, const Pages& pages) {
+  const Runtime runtime = with_own_block(rows, question, pages);
   const bool indexer = rows.form == CacheRows::Form::kIndexer;
   if (indexer && runtime.kind == Runtime::Kind::kLlamaCpp) return;
   const Index ranks = question.tensor_parallel;
@@ -85,37 +114,30 @@ void add_state(WideBytes& sum, const CacheSpec& spec, const LayerState& state,
   sum.state += bytes * question.lengths.sequences * ranks;
 }
 
-// What an attention layer takes for one token on one rank, the largest.
-Index token_bytes_of(const CacheSpec& spec, const CacheQuestion& question) {
-  Wide largest = 0;
+// What vllm makes of the model: pages of attention and of state are equally large.
+CacheQuestion with_pages(const CacheSpec& spec, const CacheQuestion& question, Pages& pages) {
+  CacheQuestion result = question;
+  if (question.runtime.kind != Runtime::Kind::kVllm) return result;
+  Wide layer_token = 0;
+  Wide state = 0;
   for (const LayerRun& run : spec.layers) {
     Wide layer = 0;
     for (const CacheRows& rows : run.layer.rows) {
-      const Index heads = rows.form == CacheRows::Form::kHeads
-                              ? heads_per_rank(rows.kv_heads, question.tensor_parallel)
-                              : rows.kv_heads;
-      layer += stored_bytes(question.key_type, rows, heads, rows.key_dim, 1, 1) +
-               stored_bytes(question.value_type, rows, heads, rows.value_dim, 1, 1);
+      const Wide row = row_bytes(rows, question);
+      layer += row;
+      if (rows.form == CacheRows::Form::kHeads) {
+        pages.largest_row = std::max(pages.largest_row, row);
+      }
     }
-    largest = std::max(largest, layer);
+    layer_token = std::max(layer_token, layer);
+    state = std::max(state, state_page(spec, run.layer.state, question, question.tensor_parallel));
   }
-  return narrow(largest, question);
-}
-
-// vllm: pages of attention and of state are equally large.
-CacheQuestion with_equal_pages(const CacheSpec& spec, const CacheQuestion& question, Index& page) {
-  CacheQuestion result = question;
-  if (question.runtime.kind != Runtime::Kind::kVllm || !spec.has_state()) return result;
-  Wide largest = 0;
-  for (const LayerRun& run : spec.layers) {
-    largest =
-        std::max(largest, state_page(spec, run.layer.state, question, question.tensor_parallel));
-  }
-  const Index token = token_bytes_of(spec, question);
-  result.runtime = adjusted(question.runtime, token, narrow(largest, question));
-  const auto whole = checked_mul(token, result.runtime.block_size);
-  if (!whole) throw_too_large(question);
-  page = *whole;
+  if (state == 0) return result;
+  const Index token = narrow(layer_token, question);
+  result.runtime = adjusted(question.runtime, token, narrow(state, question));
+  const auto page = checked_mul(token, result.runtime.block_size);
+  if (!page) throw_too_large(question);
+  pages.state = *page;
   return result;
 }
 
@@ -165,10 +187,10 @@ void scale_add(WideBytes& total, const WideBytes& layer, Index count,
 }
 
 WideBytes wide_layer(const CacheSpec& spec, const LayerCache& layer, const CacheQuestion& question,
-                     Index page) {
+                     const Pages& pages) {
   WideBytes sum;
-  for (const CacheRows& rows : layer.rows) add_rows(sum, spec, rows, question);
-  add_state(sum, spec, layer.state, question, page);
+  for (const CacheRows& rows : layer.rows) add_rows(sum, spec, rows, question, pages);
+  add_state(sum, spec, layer.state, question, pages.state);
   return sum;
 }
 
@@ -186,11 +208,11 @@ Index heads_per_rank(Index kv_heads, Index ranks) {
 KvBytes kv_bytes(const CacheSpec& spec, const CacheQuestion& asked) {
   check_counts(asked);
   check_runtime(asked.runtime, spec);
-  Index page = 0;
-  const CacheQuestion question = with_equal_pages(spec, asked, page);
+  Pages pages;
+  const CacheQuestion question = with_pages(spec, asked, pages);
   WideBytes sum;
   for (const LayerRun& run : spec.layers) {
-    scale_add(sum, wide_layer(spec, run.layer, question, page), run.count, question);
+    scale_add(sum, wide_layer(spec, run.layer, question, pages), run.count, question);
   }
   return finished(sum, question);
 }
@@ -205,9 +227,15 @@ KvBytes kv_bytes(const CacheSpec& spec, Index tokens, Index batch, const CacheTy
 }
 
 KvBytes layer_bytes(const CacheSpec& spec, const LayerCache& layer, const CacheQuestion& asked) {
-  Index page = 0;
-  const CacheQuestion question = with_equal_pages(spec, asked, page);
-  return finished(wide_layer(spec, layer, question, page), question);
+  Pages pages;
+  const CacheQuestion question = with_pages(spec, asked, pages);
+  return finished(wide_layer(spec, layer, question, pages), question);
+}
+
+Index held_entries(const CacheSpec& spec, const CacheRows& rows, const CacheQuestion& asked) {
+  Pages pages;
+  const CacheQuestion question = with_pages(spec, asked, pages);
+  return allocated_entries(with_own_block(rows, question, pages), spec, rows, question.lengths);
 }
 
 }  // namespace attn

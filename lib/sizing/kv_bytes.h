@@ -46,6 +46,9 @@ KvBytes kv_bytes(const CacheSpec& spec, Index tokens, Index batch, const CacheTy
 /// The bytes of one layer, for a table of layers.
 KvBytes layer_bytes(const CacheSpec& spec, const LayerCache& layer, const CacheQuestion& question);
 
+/// Rows that one layer's `rows` take for all sequences, by the question's runtime.
+Index held_entries(const CacheSpec& spec, const CacheRows& rows, const CacheQuestion& question);
+
 /// Key-value heads that one of `ranks` holds: a share, or a whole one where there are fewer heads
 /// than ranks. UsageError where neither divides the other.
 Index heads_per_rank(Index kv_heads, Index ranks);

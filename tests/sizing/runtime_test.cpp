@@ -103,6 +103,15 @@ TEST(Runtimes, VllmGivesWindowsAStepAndAPage) {
   EXPECT_EQ(kv_bytes(windows, question).keys, 2 * 100'000);
 }
 
+// Rows of 8 bytes beside rows of 16: their page holds 32 tokens instead of 16.
+TEST(Runtimes, VllmGivesSmallerRowsLargerBlocks) {
+  CacheSpec spec;
+  spec.add(full_layer(1, 4, 4));
+  spec.add(full_layer(1, 2, 2));
+  EXPECT_EQ(kv_bytes(spec, asked(Runtime::Kind::kVllm, 1)).total, 16 * 16 + 32 * 8);
+  EXPECT_EQ(kv_bytes(spec, asked(Runtime::Kind::kVllm, 33)).total, 48 * 16 + 64 * 8);
+}
+
 TEST(Runtimes, VllmMakesAPageOfAttentionAtLeastAState) {
   CacheSpec spec;
   spec.add(full_layer(1, 64, 64));  // 256 bytes a token: 4,096 a page

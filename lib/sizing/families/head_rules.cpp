@@ -39,6 +39,16 @@ CacheSpec falcon(ConfigReader& config, const Family& family) {
   return all_full(sizes);
 }
 
+// GPT-2, and SantaCoder's first file, which calls itself so and has one head.
+CacheSpec gpt2(ConfigReader& config, const Family& family) {
+  Sizes sizes = read_sizes(config, family);
+  if (config.letters("attention_head_type").value_or("") == "multiquery") {
+    sizes.kv_heads = 1;
+    config.note("kv heads", 1, "attention_head_type");
+  }
+  return all_full(sizes);
+}
+
 // GPT-BigCode: one head unless multi_query is false.
 CacheSpec bigcode(ConfigReader& config, const Family& family) {
   Sizes sizes = read_sizes(config, family);
@@ -176,6 +186,7 @@ constexpr std::array kFamilies = {
     Family{"falcon", {"FalconConfig", 32, 71, 4544}, falcon},
     Family{"RefinedWeb", {"FalconConfig", 32, 71, 4544}, falcon},
     Family{"RefinedWebModel", {"FalconConfig", 32, 71, 4544}, falcon},
+    Family{"gpt2", {"GPT2Config", 12, 12, 768}, gpt2},
     Family{"gpt_bigcode", {"GPTBigCodeConfig", 12, 12, 768}, bigcode},
     Family{"mpt", {"MptConfig", 24, 16, 2048}, nested_kv_heads},
     Family{"nemotron-nas", {}, decilm},

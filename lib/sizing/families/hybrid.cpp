@@ -1,7 +1,8 @@
 // Families in which only some layers attend; the others keep a state that does not grow.
 // Sources: Jamba, Nemotron-H: configs in ai-dynamo/aiconfigurator and the transformers classes;
 // Zamba2, Falcon-H1: configuration_zamba2.py, configuration_falcon_h1.py; LFM2:
-// gpustack/gguf-parser-go#31; Bamba, Granite-4, RecurrentGemma, Zamba: from memory of their classes.
+// gpustack/gguf-parser-go#31; Bamba, Granite-4, RecurrentGemma, Zamba: from memory of their
+// classes.
 
 #include <fmt/core.h>
 

@@ -24,7 +24,6 @@ constexpr std::array kFamilies = {
     Family{"glm", {"GlmConfig", 40, 32, 4096, 2, 128}, plain_rule},
     Family{"glm4", {"Glm4Config", 40, 32, 4096, 2, 128}, plain_rule},
     Family{"glm4_moe", {"Glm4MoeConfig", 46, 96, 4096, 8}, plain_rule},
-    Family{"gpt2", {"GPT2Config", 12, 12, 768}, plain_rule},
     Family{"gpt_neox", {"GPTNeoXConfig", 44, 64, 6144}, plain_rule},
     Family{"gptj", {"GPTJConfig", 28, 16, 4096}, plain_rule},
     Family{"granite", {"GraniteConfig", 32, 32, 4096}, plain_rule},

@@ -143,6 +143,28 @@ CacheSpec mimo_v2(ConfigReader& config, const Family& family) {
   return spec;
 }
 
+// Step 3.5: layers of the kind named in attention_other_setting have heads of their own.
+CacheSpec step35(ConfigReader& config, const Family& family) {
+  const Sizes sizes = read_sizes(config, family);
+  const auto words = read_layer_words(config, "layer_types", sizes.layers);
+  if (!words) config.refuse("does not say which layers slide ('layer_types')");
+  const Index window = read_window(config, family);
+  auto other = config.object("attention_other_setting");
+  if (!other) return layers_by_words(config, *words, sizes, window);
+  if (other->text("attention_type").value_or("") != "sliding_attention" || window < 1) {
+    config.refuse("'attention_other_setting' is not about sliding layers");
+  }
+  Sizes sliding = sizes;
+  sliding.kv_heads = other->required_count({"num_attention_groups"}, "kv heads, window");
+  sliding.head_dim = other->count({"head_dim"}, "head dim, window").value_or(sizes.head_dim);
+  config.note("kv heads, window", sliding.kv_heads, "attention_other_setting.num_attention_groups");
+  return layers_by_words(config, *words, sizes, window,
+                         [&](const std::string& word) -> std::optional<LayerCache> {
+                           if (word != "sliding_attention") return std::nullopt;
+                           return window_layer(sliding, window);
+                         });
+}
+
 // GPT-Neo: attention_types [[["global", "local"], 12]] repeats words; attention_layers is the list.
 CacheSpec gpt_neo(ConfigReader& config, const Family& family) {
   const Sizes sizes = read_sizes(config, family);
@@ -207,8 +229,8 @@ constexpr std::array kFamilies = {
     Family{"qwen3_vl_text", {"Qwen3VLTextConfig", 32, 32, 4096, 32, 128}, window_if_used},
     Family{"smollm3", {"SmolLM3Config", 36, 16, 2048, 4}, window_if_used},
     Family{"starcoder2", {"Starcoder2Config", 30, 24, 3072, 2}, window_everywhere},
-    Family{"step3p5", {}, plain_rule},
-    Family{"step3p7", {}, plain_rule},
+    Family{"step3p5", {}, step35},
+    Family{"step3p7", {}, step35},
     Family{"vaultgemma", {"VaultGemmaConfig", 26, 8, 2304, 4, 256, 4096}, window_between<2>},
 };
 
