@@ -145,7 +145,7 @@ CacheSpec resolve(ConfigReader& config, std::string_view assume, std::string_vie
       config.refuse(fmt::format("'{}' does not say its model_type", key));
     }
     CacheSpec spec = resolve(*inner, assume, known, depth + 1);
-    if (known != "" && !inner->has("model_type")) {
+    if (!known.empty() && !inner->has("model_type")) {
       spec.facts.push_back({"the family", 1, fmt::format("{}, inside {}", known, model_type)});
     }
     read_surroundings(config, spec);

@@ -37,7 +37,8 @@ double rows_of_all_tokens(const CacheSpec& spec, const CacheRows& rows, const Le
       return summed(tokens, static_cast<double>(rows.limit));
     case CacheRows::Span::kChunk: {
       const auto chunk = static_cast<double>(rows.limit);
-      const double whole = static_cast<double>(lengths.tokens / rows.limit);
+      const Index chunks = lengths.tokens / rows.limit;  // whole ones
+      const auto whole = static_cast<double>(chunks);
       return whole * summed(chunk, chunk) + summed(tokens - whole * chunk, chunk);
     }
     case CacheRows::Span::kCompressed:

@@ -100,6 +100,7 @@ Index llama_cells(const Runtime& runtime, const CacheSpec& spec, const CacheRows
 
 std::vector<std::string> runtime_names() {
   std::vector<std::string> names;
+  names.reserve(kNames.size());
   for (const auto& name : kNames) names.emplace_back(name.first);
   return names;
 }
