@@ -16,10 +16,10 @@ namespace attn {
 namespace {
 
 // As small as a model gets, with everything that a resumed run could get wrong: dropout, a rate
-// that changes with every update, clipping, evaluations that decide when to end.
+// that changes with every update, clipping, evaluations.
 constexpr const char* kModel = "--dim 16 --heads 2 --depth 1 --batch 4 -q";
 constexpr const char* kRecipe =
-    "--dropout 0.2 --schedule cosine --warmup 5 --clip 0.5 --eval-every 7 --patience 9 "
+    "--dropout 0.2 --schedule cosine --warmup 5 --clip 0.5 --eval-every 7 "
     "--accumulate 2 --log-gradients";
 
 class Resume : public ::testing::Test {
@@ -70,6 +70,12 @@ TEST_F(Resume, Masked) {
 }
 TEST_F(Resume, Induction) {
   stops_anywhere("--task induction --seq-len 16 --decay matrices --init gpt2");
+}
+
+// A rate that moves nothing: the third evaluation, after 14 of the 40 updates, is the last.
+TEST_F(Resume, AnEarlyEnd) {
+  stops_anywhere("--task progressions --lr 1e-30 --patience 2");
+  EXPECT_NE(testing::file_text(folder_ / "part.txt").find("ended early"), std::string::npos);
 }
 
 TEST_F(Resume, AText) {
