@@ -50,7 +50,7 @@ std::vector<std::string> config_files(const std::vector<std::string>& named) {
     }
     std::vector<std::string> inside;
     for (const auto& entry : fs::directory_iterator(name, ignored)) {
-      const fs::path path = entry.path();
+      const fs::path& path = entry.path();
       if (path.extension() == ".json" && entry.is_regular_file(ignored)) {
         inside.push_back(path.string());
       } else if (fs::is_regular_file(path / "config.json", ignored)) {

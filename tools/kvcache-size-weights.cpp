@@ -18,7 +18,7 @@ namespace {
 CacheType weight_type(const SizeOptions& o, const CacheSpec& spec) {
   std::string name = o.weight_dtype;
   if (name.empty()) name = spec.own_type.empty() ? "bf16" : spec.own_type;
-  const CacheType type = cache_type(name, "--weight-dtype");
+  CacheType type = cache_type(name, "--weight-dtype");
   if (type.latent_only || type.by_row || type.head_bytes > 0) {
     throw UsageError(fmt::format("--weight-dtype: {} is a layout of caches", type.name));
   }
