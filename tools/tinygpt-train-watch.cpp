@@ -42,23 +42,25 @@ TrainingWatch::TrainingWatch(const Trainer<float>& trainer, const TrainingPlan& 
       session_(session),
       stop_(stop),
       progress_(std::in_place, session, plan.settings.trainer.steps, "step", trainer.state().step),
-      first_step_(trainer.state().step),
       tokens_per_step_(tokens_of_a_step(plan)) {}
 
 void TrainingWatch::on_step(const StepReport& report) {
+  ++updates_;
+  in_updates_ += Clock::now() - since_;
   if (pooled_ != nullptr && report.step == pooled_->later_step) {
     BatchGradient<float> gradient(trainer_.model(), plan_.settings.trainer.threads);
     pooled_->later = gradient.evaluate(plan_.task.data->evaluation_batch()).loss;
   }
-  if (!progress_->wants(report.step)) return;
-  const std::chrono::duration<double> elapsed = Clock::now() - start_;
-  const double rate =
-      static_cast<double>(report.step - first_step_) * tokens_per_step_ / elapsed.count();
-  progress_->update(report.step, fmt::format("loss {:.4f}  lr {:.1e}  norm {:.2f}  {:.1e} tok/s",
-                                             report.loss, report.lr, report.gradient_norm, rate));
+  if (progress_->wants(report.step)) {
+    const double rate = static_cast<double>(updates_) * tokens_per_step_ / in_updates_.count();
+    progress_->update(report.step, fmt::format("loss {:.4f}  lr {:.1e}  norm {:.2f}  {:.1e} tok/s",
+                                               report.loss, report.lr, report.gradient_norm, rate));
+  }
+  since_ = Clock::now();
 }
 
 void TrainingWatch::on_evaluation(const EvaluationPoint& point, bool /*best*/) {
+  since_ = Clock::now();
   if (point.step == 0) {
     if (pooled_ != nullptr) pooled_->after = point.loss;
     const auto vocab_size = plan_.config.vocab_size;
@@ -81,10 +83,12 @@ void TrainingWatch::on_unusual_start(double loss, double uniform) {
 
 void TrainingWatch::save() {
   files_.save(trainer_, plan_.task);
+  since_ = Clock::now();
 }
 
 void TrainingWatch::save_best() {
   files_.save_best(trainer_, plan_.task);
+  since_ = Clock::now();
 }
 
 }  // namespace attn

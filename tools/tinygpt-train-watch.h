@@ -50,8 +50,10 @@ class TrainingWatch : public RunObserver {
   const cli::StopRequest& stop_;
   std::optional<cli::Progress> progress_;
   PooledLosses* pooled_ = nullptr;
-  Clock::time_point start_ = Clock::now();
-  Index first_step_;
+  // Evaluating and saving are not counted to the rate.
+  Clock::time_point since_ = Clock::now();  // when the update that runs began
+  std::chrono::duration<double> in_updates_{0};
+  Index updates_ = 0;
   double tokens_per_step_;
 };
 
