@@ -32,6 +32,14 @@ std::string typed_task(const cli::OptionTable& table, const TrainOptions& option
   return table.given("input") ? "tokens" : "";
 }
 
+// What is only of files, given to a run that has none.
+void refuse_idle(const cli::OptionTable& table, const std::string& task) {
+  if (!is_task_by_name(task)) return;
+  for (const char* option : {"lines", "tokenizer", "val-fraction", "eval-windows"}) {
+    if (table.given(option)) throw UsageError(fmt::format("--{} says nothing of {}", option, task));
+  }
+}
+
 void take_resumed(cli::OptionTable& table, TrainOptions& options) {
   const EarlierRun& run = *options.earlier;
   const std::string& task = run.settings.task;
@@ -43,6 +51,7 @@ void take_resumed(cli::OptionTable& table, TrainOptions& options) {
         fmt::format("{} was trained on data that it does not hold: give them again", run.name),
         {fmt::format("{} FILE; other data are refused", data_option(task))});
   }
+  refuse_idle(table, task);
   take_training(run.settings, options);
   options.seed = static_cast<Index>(run.settings.trainer.seed);
   if (is_task_by_name(task)) options.task.name = task;

@@ -4,7 +4,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "core/error.h"
@@ -68,6 +70,14 @@ void check_start(const cli::OptionTable& table) {
   }
 }
 
+// One spelling for one place: "./a.h5" is "a.h5".
+std::filesystem::path absolute_path(const std::string& file) {
+  std::error_code error;
+  const std::filesystem::path found =
+      std::filesystem::weakly_canonical(std::filesystem::absolute(file, error), error);
+  return error ? std::filesystem::path(file) : found;
+}
+
 void check_run(const cli::OptionTable& table, const TrainOptions& options) {
   if (options.dry_run) {
     if (options.show) throw UsageError("--dry-run has no loss to --show");
@@ -90,7 +100,7 @@ void check_run(const cli::OptionTable& table, const TrainOptions& options) {
   }
   const auto differ = [](const char* one, const std::string& a, const char* other,
                          const std::string& b) {
-    if (!a.empty() && a == b) {
+    if (!a.empty() && !b.empty() && a != "-" && absolute_path(a) == absolute_path(b)) {
       throw UsageError(fmt::format("--{} and --{} are the same file: {}", one, other, escaped(a)));
     }
   };

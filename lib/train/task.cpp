@@ -18,7 +18,8 @@ struct KnownTask {
   std::string name;
   std::vector<Arch> archs;  // the task's own first
   TaskDefaults defaults;
-  std::vector<std::string> uses;  // options beside --seq-len that say something of it
+  std::vector<std::string>
+      uses;  // of --min-len, --modulus, --mask-fraction: what says something of it
   bool from_files = false;
 };
 
@@ -45,8 +46,7 @@ const std::vector<KnownTask>& known_tasks() {
     text.batch = 32;
     text.steps = 1000;
     const std::vector<std::string> of_strings{"modulus", "min-len"};
-    const std::vector<std::string> of_files{"val-fraction", "eval-windows"};
-    const std::vector<std::string> of_windows{"val-fraction", "eval-windows", "mask-fraction"};
+    const std::vector<std::string> of_windows{"mask-fraction"};
     return std::vector<KnownTask>{
         {"progressions", {kDecoder}, tutorial, {"modulus"}},
         {"copy", {kEncoderDecoder, kDecoder}, strings, of_strings},
@@ -57,8 +57,8 @@ const std::vector<KnownTask>& known_tasks() {
         {"induction", {kDecoder}, induction, {"modulus"}},
         {"text", {kDecoder, kEncoder}, text, of_windows, true},
         {"tokens", {kDecoder, kEncoder}, text, of_windows, true},
-        {"lines", {kDecoder}, text, of_files, true},
-        {"pairs", {kEncoderDecoder, kDecoder}, text, of_files, true},
+        {"lines", {kDecoder}, text, {}, true},
+        {"pairs", {kEncoderDecoder, kDecoder}, text, {}, true},
     };
   }();
   return known;
