@@ -57,7 +57,8 @@ const Names<RopePairs>& names(RopePairs) {
 
 const Names<InitScheme>& names(InitScheme) {
   static const Names<InitScheme> table = {{InitScheme::kPyTorch, "pytorch"},
-                                          {InitScheme::kGpt2, "gpt2"}};
+                                          {InitScheme::kGpt2, "gpt2"},
+                                          {InitScheme::kXavier, "xavier"}};
   return table;
 }
 

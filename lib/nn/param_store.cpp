@@ -40,6 +40,25 @@ Draw gpt2_draw(const ParamInfo& info) {
   return {Draw::kNormal, kDeviation / std::sqrt(additions)};
 }
 
+Draw xavier_draw(const ParamInfo& info) {
+  if (info.rule.init != Init::kUniform) return pytorch_draw(info.rule);
+  if (info.shape.size() == 1) return {Draw::kConstant, 0};  // a bias
+  const auto ends = static_cast<double>(info.place.rows + info.place.cols);
+  return {Draw::kUniform, std::sqrt(6 / ends)};
+}
+
+Draw draw_of(const ParamInfo& info, InitScheme scheme) {
+  switch (scheme) {
+    case InitScheme::kPyTorch:
+      break;
+    case InitScheme::kGpt2:
+      return gpt2_draw(info);
+    case InitScheme::kXavier:
+      return xavier_draw(info);
+  }
+  return pytorch_draw(info.rule);
+}
+
 }  // namespace
 
 template <class T>
@@ -73,7 +92,7 @@ template <class T>
 void ParamStore<T>::initialise(std::uint64_t seed, InitScheme scheme) {
   for (std::size_t i = 0; i < list_.size(); ++i) {
     const ParamInfo& info = list_[i];
-    const Draw draw = scheme == InitScheme::kGpt2 ? gpt2_draw(info) : pytorch_draw(info.rule);
+    const Draw draw = draw_of(info, scheme);
     Rng rng(seed, RandomPurpose::kInitialisation, static_cast<std::uint32_t>(i));
     T* value = values_.data() + info.place.offset;
     for (Index j = 0; j < info.place.size(); ++j) {

@@ -16,8 +16,10 @@ enum class Init { kZeros, kOnes, kUniform, kNormal };
 /// From what all parameters are drawn. kPyTorch: what each one's Init says. kGpt2: N(0, 0.02) for
 /// embeddings and the weights of a Linear, 0 for its biases; a projection onto the residual stream
 /// N(0, 0.02 / sqrt(additions)), so that the stream's variance does not grow with depth (Radford et
-/// al. 2019, section 2.3; nanoGPT). Norms begin at 1 and 0 in both.
-enum class InitScheme { kPyTorch, kGpt2 };
+/// al. 2019, section 2.3; nanoGPT). kXavier: the weight of a Linear U(-a, a) with a = sqrt(6 / (in
+/// + out)), its bias 0, embeddings N(0, 1) (Glorot & Bengio 2010; what Xiong et al. 2020,
+/// arXiv:2002.04745, reason about). Norms begin at 1 and 0 in all.
+enum class InitScheme { kPyTorch, kGpt2, kXavier };
 
 /// Where one parameter lies in every flat buffer of a ParamStore's layout (values, gradients,
 /// the optimiser's moments). A vector is one row.

@@ -106,6 +106,21 @@ TEST(ParamStore, InitialisesAsGpt2) {
   EXPECT_EQ(moments(params, "norm.bias").most, 0);
 }
 
+// A uniform number within a deviates by a / sqrt(3): sqrt(2 / (in + out)).
+TEST(ParamStore, InitialisesAsXavier) {
+  ParamStore<float> params;
+  const Linear<float> linear(params, "linear", 64, 192, true);
+  const Embedding<float> embedding(params, "tokens", 256, 64);
+  const Norm<float> norm(params, "norm", 64, NormType::kLayerNorm, 1e-5);
+  params.allocate();
+  params.initialise(7, InitScheme::kXavier);
+  expect_normal(params, "linear.weight", std::sqrt(2.0 / 256));
+  EXPECT_LE(moments(params, "linear.weight").most, std::sqrt(6.0 / 256) + 1e-7) << "uniform";
+  EXPECT_EQ(moments(params, "linear.bias").most, 0);
+  expect_normal(params, "tokens.weight", 1);
+  EXPECT_EQ(moments(params, "norm.weight").mean, 1);
+}
+
 TEST(ParamStore, EachParameterHasItsOwnStream) {
   ParamStore<float> one, two;
   one.add("a", {8}, {Init::kNormal});
