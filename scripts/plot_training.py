@@ -1,0 +1,171 @@
+#!/usr/bin/env python3
+"""Draws the figures of docs/training.md from the checkpoints of scripts/training-results.sh.
+
+  scripts/plot_training.py build/training-results docs/figures
+
+Needs python3-h5py and python3-matplotlib. The same files give the same bytes: no dates, fixed ids.
+"""
+import pathlib
+import sys
+
+import h5py
+import matplotlib
+
+matplotlib.use("svg")
+import matplotlib.pyplot as plt
+import numpy as np
+
+matplotlib.rcParams.update({
+    "svg.hashsalt": "attntools", "svg.fonttype": "none", "font.size": 9, "font.family": "sans-serif",
+    "axes.spines.top": False, "axes.spines.right": False, "axes.grid": True, "grid.alpha": 0.25,
+    "legend.frameon": False, "lines.linewidth": 1.3, "path.simplify_threshold": 1.0,
+})
+PRE, POST, OTHER = "#1f6fb4", "#c8462d", "#444444"
+
+# nanoGPT's own code on its own settings, 20 random batches of the held-out text.
+NANOGPT = [(0, 4.1649), (250, 2.4447), (500, 2.3141), (1000, 2.0528), (1500, 1.9225), (2000, 1.8857)]
+
+
+def seeds_of(folder, run):
+    """Checkpoints RUN-SEED.h5, by seed."""
+    found = [path for path in folder.glob(run + "-*.h5") if path.stem[len(run) + 1:].isdigit()]
+    return sorted(found, key=lambda path: int(path.stem[len(run) + 1:]))
+
+
+def evaluations(path):
+    with h5py.File(path) as file:
+        group = file["training"]
+        return group["evaluation_steps"][:], group["evaluation_losses"][:]
+
+
+def smoothed(losses, width):
+    return np.convolve(losses, np.ones(width) / width, mode="valid")
+
+
+def save(figure, folder, name):
+    figure.tight_layout()
+    figure.savefig(folder / name, metadata={"Date": None, "Creator": None})
+    plt.close(figure)
+    print(folder / name)
+
+
+def draw_nanogpt(runs, figures):
+    figure, axes = plt.subplots(figsize=(6, 3.2))
+    paths = seeds_of(runs, "nanogpt")
+    for path in paths:
+        with h5py.File(path) as file:
+            losses = file["training/losses"][:]
+        width = 25
+        shown = smoothed(losses, width)[::width]
+        axes.plot(np.arange(len(shown)) * width + width, shown, color=PRE, alpha=0.3, linewidth=0.8)
+    for path in paths:
+        steps, losses = evaluations(path)
+        axes.plot(steps, losses, color=PRE, marker=".", label="held out, 3 seeds" if path == paths[0] else None)
+    axes.plot(*zip(*NANOGPT), color=POST, marker="x", linestyle="none", label="nanoGPT's own code")
+    axes.axhline(1.95, color=OTHER, linewidth=0.8, linestyle=":", label="bar, 1.95")
+    axes.set(xlabel="update", ylabel="loss (nats a character)", ylim=(1.6, 4.3))
+    axes.legend()
+    save(figure, figures, "nanogpt-loss.svg")
+
+
+def mlp_out_gradients(path):
+    """Of each block at the first update."""
+    with h5py.File(path) as file:
+        norms = file["training/gradient_norms"]
+        names = [name.decode() if isinstance(name, bytes) else name
+                 for name in file["training/gradient_parameters"][:]]
+        wanted = [i for i, name in enumerate(names) if name.endswith("mlp.fc2.weight")]
+        return norms[0, wanted]
+
+
+def draw_gradients(runs, figures):
+    figure, (by_block, by_depth) = plt.subplots(1, 2, figsize=(7, 3))
+    for norm, color in (("post", POST), ("pre", PRE)):
+        for depth, style in ((6, "--"), (12, "-")):
+            paths = seeds_of(runs, f"gradients-{norm}-{depth}")
+            if not paths:
+                continue
+            mean = np.mean([mlp_out_gradients(path) for path in paths], axis=0)
+            by_block.plot(np.arange(1, depth + 1), mean, color=color, linestyle=style, marker=".",
+                          label=f"{norm}, {depth} blocks")
+        depths, last = [], []
+        for depth in (2, 6, 12, 24):
+            paths = seeds_of(runs, f"gradients-{norm}-{depth}")
+            if paths:
+                depths.append(depth)
+                last.append(np.mean([mlp_out_gradients(path)[-1] for path in paths]))
+        by_depth.plot(depths, last, color=color, marker="o", label=f"{norm}, measured")
+        if norm == "pre" and depths:
+            line = last[0] * np.sqrt(depths[0] / np.array(depths))
+            by_depth.plot(depths, line, color=OTHER, linestyle=":", label="1 / √depth")
+    by_block.set(xlabel="block, from the input", ylabel="gradient norm of fc2.weight", ylim=(0, 1.6))
+    by_depth.set(xlabel="blocks", ylabel="of the last block", xscale="log", yscale="log",
+                 ylim=(0.1, 1.5))
+    by_depth.set_xticks([2, 6, 12, 24], ["2", "6", "12", "24"])
+    by_depth.set_yticks([0.1, 0.2, 0.5, 1], ["0.1", "0.2", "0.5", "1"])
+    by_block.set_xticks(range(2, 13, 2))
+    by_depth.minorticks_off()
+    for axes in (by_block, by_depth):
+        axes.legend(fontsize=8, ncols=2 if axes is by_block else 1)
+    save(figure, figures, "gradient-norms.svg")
+
+
+def draw_warmup(runs, figures):
+    figure, axes = plt.subplots(figsize=(6, 3.2))
+    for norm, color in (("post", POST), ("pre", PRE)):
+        for warmup, style in ((0, "-"), (200, "--")):
+            paths = seeds_of(runs, f"warmup-{norm}-{warmup}")
+            for path in paths:
+                steps, losses = evaluations(path)
+                label = f"{norm}, {'warm-up ' + str(warmup) if warmup else 'no warm-up'}"
+                axes.plot(steps, losses, color=color, linestyle=style,
+                          label=label if path == paths[0] else None)
+    axes.set(xlabel="update", ylabel="held-out loss (nats a character)")
+    axes.legend()
+    save(figure, figures, "warmup-loss.svg")
+
+
+def draw_induction(runs, figures):
+    """The strongest head of the last block, over ten tokens twice and a half."""
+    with h5py.File(runs / "induction-0-maps.h5") as file:
+        scores = file["induction"][:]
+        block, head = scores.shape[0] - 1, int(np.argmax(scores[-1]))
+        weights = file["attention"][block, head]
+        tokens = [token.decode() if isinstance(token, bytes) else token for token in file["query_token"][:]]
+        first_head = int(np.argmax([np.mean(np.diag(one, -1)) for one in file["attention"][0]]))
+        previous = file["attention"][0, first_head]
+    figure, panels = plt.subplots(1, 2, figsize=(7, 3.6))
+    for axes, image, title in ((panels[0], previous, f"block 0, head {first_head}: the token before"),
+                               (panels[1], weights, f"block {block}, head {head}: induction")):
+        axes.pcolormesh(image, cmap="Blues", vmin=0, vmax=1, edgecolors="white", linewidth=0.2)
+        axes.set_xticks(np.arange(len(tokens)) + 0.5, tokens, fontsize=6)
+        axes.set_yticks(np.arange(len(tokens)) + 0.5, tokens, fontsize=6)
+        axes.invert_yaxis()
+        axes.set_aspect("equal")
+        axes.grid(False)
+        axes.tick_params(length=0)
+        axes.set_title(title, fontsize=9)
+        axes.set_xlabel("looked at")
+    panels[0].set_ylabel("token")
+    save(figure, figures, "induction-map.svg")
+
+
+DRAWINGS = {"nanogpt": draw_nanogpt, "gradients": draw_gradients, "warmup": draw_warmup,
+            "induction": draw_induction}
+
+
+def main():
+    if len(sys.argv) < 3:
+        sys.exit(__doc__)
+    runs, figures = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])
+    unknown = set(sys.argv[3:]) - set(DRAWINGS)
+    if unknown:
+        sys.exit(f"plot_training.py: no figure is called {', '.join(sorted(unknown))}: "
+                 f"there are {', '.join(DRAWINGS)}")
+    figures.mkdir(parents=True, exist_ok=True)
+    for name in sys.argv[3:] or DRAWINGS:
+        DRAWINGS[name](runs, figures)
+
+
+if __name__ == "__main__":
+    main()
