@@ -137,10 +137,12 @@ def draw_induction(runs, figures):
     figure, panels = plt.subplots(1, 2, figsize=(7, 3.6))
     for axes, image, title in ((panels[0], previous, f"block 0, head {first_head}: the token before"),
                                (panels[1], weights, f"block {block}, head {head}: induction")):
-        axes.pcolormesh(image, cmap="Blues", vmin=0, vmax=1, edgecolors="white", linewidth=0.2)
+        for row, column in np.argwhere(image >= 0.02):
+            axes.add_patch(plt.Rectangle((column, row), 1, 1, color=PRE, alpha=float(image[row, column]),
+                                         linewidth=0))
+        axes.set(xlim=(0, len(tokens)), ylim=(len(tokens), 0))
         axes.set_xticks(np.arange(len(tokens)) + 0.5, tokens, fontsize=6)
         axes.set_yticks(np.arange(len(tokens)) + 0.5, tokens, fontsize=6)
-        axes.invert_yaxis()
         axes.set_aspect("equal")
         axes.grid(False)
         axes.tick_params(length=0)
