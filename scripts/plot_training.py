@@ -57,10 +57,12 @@ def draw_nanogpt(runs, figures):
             losses = file["training/losses"][:]
         width = 25
         shown = smoothed(losses, width)[::width]
-        axes.plot(np.arange(len(shown)) * width + width, shown, color=PRE, alpha=0.3, linewidth=0.8)
+        axes.plot(np.arange(len(shown)) * width + width, shown, color=PRE, alpha=0.3, linewidth=0.8,
+                  label="batches trained on" if path == paths[-1] else None)
     for path in paths:
         steps, losses = evaluations(path)
-        axes.plot(steps, losses, color=PRE, marker=".", label="held out, 3 seeds" if path == paths[0] else None)
+        axes.plot(steps, losses, color=PRE, marker=".",
+                  label=f"held out, {len(paths)} seeds" if path == paths[0] else None)
     axes.plot(*zip(*NANOGPT), color=POST, marker="x", linestyle="none", label="nanoGPT's own code")
     axes.axhline(1.95, color=OTHER, linewidth=0.8, linestyle=":", label="bar, 1.95")
     axes.set(xlabel="update", ylabel="loss (nats a character)", ylim=(1.6, 4.3))
