@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "core/error.h"
@@ -117,6 +118,16 @@ void ConfigReader::require_same(Keys keys) {
   }
 }
 
+std::optional<double> ConfigReader::factor(const char* key) {
+  const nlohmann::json* value = find(key);
+  if (value == nullptr) return std::nullopt;
+  const double number = value->is_number() ? value->get<double>() : 0.0;
+  if (!(number > 0.0) || !std::isfinite(number)) {
+    refuse(fmt::format("'{}' must be a number above 0: {}", key, shown(*value)));
+  }
+  return number;
+}
+
 std::optional<bool> ConfigReader::flag(const char* key) {
   const nlohmann::json* value = find(key);
   if (value == nullptr) return std::nullopt;
@@ -150,6 +161,30 @@ std::optional<std::vector<std::string>> ConfigReader::words(const char* key) {
     if (good) all.push_back((*value)[i].get<std::string>());
   }
   if (!good) refuse(fmt::format("'{}' must be a list of words: {}", key, shown(*value)));
+  return all;
+}
+
+std::vector<std::string> ConfigReader::repeated_words(const char* key) {
+  constexpr std::size_t kMostWords = 1'000'000;
+  const nlohmann::json* value = find(key);
+  std::vector<std::string> all;
+  const auto wrong = [&] {
+    refuse(fmt::format("'{}' must be lists of words, each with how often it is repeated", key));
+  };
+  if (value == nullptr || !value->is_array()) wrong();
+  for (const auto& entry : *value) {
+    const bool pair = entry.is_array() && entry.size() == 2 && entry[0].is_array() &&
+                      entry[1].is_number_unsigned();
+    if (!pair) wrong();
+    const auto times = entry[1].get<std::uint64_t>();
+    if (times > kMostWords || all.size() + times * entry[0].size() > kMostWords) wrong();
+    for (std::uint64_t i = 0; i < times; ++i) {
+      for (const auto& word : entry[0]) {
+        if (!word.is_string()) wrong();
+        all.push_back(word.get<std::string>());
+      }
+    }
+  }
   return all;
 }
 

@@ -49,11 +49,16 @@ class ConfigReader {
   void require_same(Keys keys);
   /// A whole number of 0 or more.
   std::optional<Index> number(const char* key);
+  /// Any finite number above 0.
+  std::optional<double> factor(const char* key);
   std::optional<bool> flag(const char* key);
   std::optional<std::string> text(const char* key);
   /// A text that is not empty, where the value is a text at all.
   std::optional<std::string> letters(const char* key);
   std::optional<std::vector<std::string>> words(const char* key);
+  /// [[["a", "b"], 2]] as a, b, a, b: lists of words and how often each is repeated; a million
+  /// words at most.
+  std::vector<std::string> repeated_words(const char* key);
   /// A list of whole numbers of 0 or more (null is 0).
   std::optional<std::vector<Index>> numbers(const char* key);
   /// An object inside, if the key is there.

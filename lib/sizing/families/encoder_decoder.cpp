@@ -46,6 +46,26 @@ CacheSpec whisper(ConfigReader& config, const Family& family) {
   return with_cross_attention(all_full(decoder_sizes(config, family)), frames);
 }
 
+// Moonshine: under names of its own, with heads that may share keys and values.
+CacheSpec moonshine(ConfigReader& config, const Family& family) {
+  config.ignore("is_encoder_decoder");
+  const std::string_view from = family.defaults.name;
+  Sizes sizes;
+  sizes.layers = config.count_or({"decoder_num_hidden_layers", "num_hidden_layers"}, "layers",
+                                 {family.defaults.layers, from});
+  sizes.heads = config.count_or({"decoder_num_attention_heads", "num_attention_heads"}, "heads",
+                                {family.defaults.heads, from});
+  const auto kv_heads =
+      config.count({"decoder_num_key_value_heads", "num_key_value_heads"}, "kv heads");
+  sizes.kv_heads = kv_heads.value_or(sizes.heads);
+  const Index width = read_width(config, family);
+  if (width % sizes.heads != 0) {
+    config.refuse(fmt::format("{} heads do not divide the width {}", sizes.heads, width));
+  }
+  sizes.head_dim = width / sizes.heads;
+  return with_cross_attention(all_full(sizes), 0);
+}
+
 // T5: heads of d_kv, which times num_heads need not be d_model.
 CacheSpec t5(ConfigReader& config, const Family& family) {
   config.ignore("is_encoder_decoder");
@@ -108,6 +128,7 @@ constexpr std::array kFamilies = {
     Family{"marian", {"MarianConfig", 12, 16, 1024}, bart},
     Family{"mbart", {"MBartConfig", 12, 16, 1024}, bart},
     Family{"mllama_text_model", {"MllamaTextConfig", 40, 32, 4096, 8}, mllama},
+    Family{"moonshine", {"MoonshineConfig", 6, 8, 288}, moonshine},
     Family{"mt5", {"MT5Config", 8, 6, 512, 0, 64}, t5},
     Family{"mvp", {"MvpConfig", 12, 16, 1024}, bart},
     Family{"nllb-moe", {"NllbMoeConfig", 12, 16, 1024}, bart},
@@ -118,6 +139,7 @@ constexpr std::array kFamilies = {
     Family{"speech_to_text", {"Speech2TextConfig", 6, 4, 256}, bart},
     Family{"switch_transformers", {"SwitchTransformersConfig", 12, 12, 768, 0, 64}, t5},
     Family{"t5", kT5, t5},
+    Family{"trocr", {"TrOCRConfig", 12, 16, 1024}, bart},
     Family{"udop", {"UdopConfig", 24, 16, 1024, 0, 64}, t5},
     Family{"umt5", {"UMT5Config", 8, 6, 512, 0, 64}, t5},
     Family{"whisper", {"WhisperConfig", 4, 6, 384}, whisper},

@@ -1,7 +1,8 @@
 // Families whose key-value heads are said in a way of their own.
 // Sources: Falcon, MPT, DBRX, DeciLM: vllm-project/vllm
 // vllm/transformers_utils/model_arch_config_convertor.py@00bb6f5; GPT-BigCode, ChatGLM, Qwen:
-// mlc-ai/mlc-llm model_preset.py; OpenELM: vllm-project/vllm#4549; Falcon 40B checked against a
+// mlc-ai/mlc-llm model_preset.py; OpenELM: vllm-project/vllm#4549; JetMoE:
+// configuration_jetmoe.py; PLaMo: mlx-lm plamo.py; Falcon 40B checked against a
 // log of ggllm.cpp.
 
 #include <fmt/core.h>
@@ -119,6 +120,29 @@ CacheSpec qwen(ConfigReader& config, const Family& family) {
   return all_full(sizes);
 }
 
+// JetMoE: experts of attention share key-value heads of kv_channels.
+CacheSpec jetmoe(ConfigReader& config, const Family& family) {
+  Sizes sizes;
+  sizes.layers = read_layers(config, family);
+  sizes.kv_heads = config.count_or({"num_key_value_heads"}, "kv heads", {16, family.defaults.name});
+  sizes.head_dim = config.count_or({"kv_channels"}, "head dim", {128, family.defaults.name});
+  return all_full(sizes);
+}
+
+// PLaMo: n_shared_head heads share one of keys and values, the last group being smaller.
+CacheSpec plamo(ConfigReader& config, const Family& family) {
+  Sizes sizes;
+  sizes.layers = read_layers(config, family);
+  sizes.heads = read_heads(config, family);
+  sizes.head_dim = read_head_dim(config, family, sizes.heads);
+  const Index shared =
+      config.count_or({"n_shared_head"}, "heads of a group", {8, family.defaults.name});
+  sizes.kv_heads = (sizes.heads + shared - 1) / shared;
+  config.note("kv heads", sizes.kv_heads, "heads / n_shared_head, rounded up");
+  config.ignore("num_key_value_heads");
+  return all_full(sizes);
+}
+
 // OpenELM: heads layer by layer.
 CacheSpec openelm(ConfigReader& config, const Family& family) {
   if (!config.is_list("num_kv_heads")) config.refuse("says nothing about kv heads of each layer");
@@ -188,9 +212,11 @@ constexpr std::array kFamilies = {
     Family{"RefinedWebModel", {"FalconConfig", 32, 71, 4544}, falcon},
     Family{"gpt2", {"GPT2Config", 12, 12, 768}, gpt2},
     Family{"gpt_bigcode", {"GPTBigCodeConfig", 12, 12, 768}, bigcode},
+    Family{"jetmoe", {"JetMoeConfig", 12, 0, 0}, jetmoe},
     Family{"mpt", {"MptConfig", 24, 16, 2048}, nested_kv_heads},
     Family{"nemotron-nas", {}, decilm},
     Family{"openelm", {}, openelm},
+    Family{"plamo", {"PlamoConfig", 0, 0, 0}, plamo},
     Family{"qwen", {"QWenConfig", 32, 32, 4096}, qwen},
 };
 

@@ -1,8 +1,8 @@
 // Families in which only some layers attend; the others keep a state that does not grow.
 // Sources: Jamba, Nemotron-H: configs in ai-dynamo/aiconfigurator and the transformers classes;
 // Zamba2, Falcon-H1: configuration_zamba2.py, configuration_falcon_h1.py; LFM2:
-// gpustack/gguf-parser-go#31; Bamba, Granite-4, RecurrentGemma, Zamba: from memory of their
-// classes.
+// gpustack/gguf-parser-go#31; Bamba, Granite-4, RecurrentGemma, Zamba: their configuration classes
+// in transformers 5.24.
 
 #include <fmt/core.h>
 
@@ -16,6 +16,14 @@
 namespace attn {
 namespace {
 
+// Layers are counted from 0.
+void require_below(const ConfigReader& config, const char* key, const std::vector<Index>& ids,
+                   Index layers) {
+  for (const Index id : ids) {
+    if (id >= layers) config.refuse(fmt::format("'{}' has {} of {} layers", key, id, layers));
+  }
+}
+
 CacheSpec jamba(ConfigReader& config, const Family& family) {
   const Sizes sizes = read_sizes(config, family);
   const Index expand = config.count_or({"mamba_expand"}, "expansion", {2, family.defaults.name});
@@ -26,7 +34,7 @@ CacheSpec jamba(ConfigReader& config, const Family& family) {
   const auto offset = config.number("attn_layer_offset");
   for (const char* key : {"layers_block_type", "layer_types"}) {
     if (const auto words = read_layer_words(config, key, sizes.layers)) {
-      return layers_with_state(config, *words, sizes, state, {"mamba"});
+      return layers_with_state(config, *words, sizes, state, {"mamba", "linear_attention"});
     }
   }
   if (!offset) config.note("first attention layer", 4, "default of JambaConfig");
@@ -40,7 +48,8 @@ CacheSpec jamba(ConfigReader& config, const Family& family) {
 // One letter a layer: M Mamba-2, * attention, - MLP, E experts.
 CacheSpec nemotron_h(ConfigReader& config, const Family& family) {
   const auto pattern = config.letters("hybrid_override_pattern");
-  const auto words = pattern ? std::nullopt : config.words("layers_block_type");
+  auto words = pattern ? std::nullopt : config.words("layers_block_type");
+  if (!pattern && !words) words = config.words("layer_types");
   if (!pattern && !words) {
     config.refuse("does not say which layers attend ('hybrid_override_pattern')");
   }
@@ -57,7 +66,7 @@ CacheSpec nemotron_h(ConfigReader& config, const Family& family) {
   const Sizes sizes = read_sizes(config, sized);
   const LayerState state = mamba2_state(config, family, 0, {128, 64, 8, 128});
   if (words)
-    return layers_with_state(config, *words, sizes, state, {"mamba", "mamba2"},
+    return layers_with_state(config, *words, sizes, state, {"mamba", "mamba2", "linear_attention"},
                              {"mlp", "moe", "-"});
   CacheSpec spec;
   for (const char letter : *pattern) {
@@ -99,19 +108,26 @@ CacheSpec zamba(ConfigReader& config, const Family& family) {
   config.ignore("kv_channels");
   config.ignore("layers_block_type");
   if (const auto ids = config.numbers("hybrid_layer_ids")) {
+    require_below(config, "hybrid_layer_ids", *ids, layers);
     for (const Index id : *ids) {
-      if (id >= layers)
-        config.refuse(fmt::format("'hybrid_layer_ids' has {} of {} layers", id, layers));
       attends[static_cast<std::size_t>(id)] = true;
     }
   } else if (const auto words = read_layer_words(config, "layers_block_type", layers)) {
-    for (std::size_t i = 0; i < words->size(); ++i) attends[i] = (*words)[i] == "hybrid";
+    for (std::size_t i = 0; i < words->size(); ++i) {
+      const std::string& word = (*words)[i];
+      attends[i] = word == "hybrid" || word == "g";
+      if (!attends[i] && word != "mamba" && word != "m" && word != "linear_attention") {
+        config.refuse(fmt::format("'layers_block_type' has a kind that is not supported: '{}'",
+                                  escaped(word)));
+      }
+    }
   } else if (!second) {
+    // ZambaConfig: two Mamba layers and one that attends as well go before the period.
     const Index period = config.count_or({"attn_layer_period"}, "distance of attention layers",
                                          {6, family.defaults.name});
     const Index offset = config.number("attn_layer_offset").value_or(4);
-    for (Index i = 0; i < layers; ++i) {
-      attends[static_cast<std::size_t>(i)] = i % period == offset;
+    for (Index i = 2; i < layers; ++i) {
+      attends[static_cast<std::size_t>(i)] = i == 2 || (i - 3) % period == offset;
     }
   } else {
     config.refuse("does not say which layers attend ('hybrid_layer_ids')");
@@ -150,6 +166,7 @@ CacheSpec lfm2(ConfigReader& config, const Family& family) {
   }
   const auto attends = config.numbers("full_attn_idxs");
   if (!attends) config.refuse("does not say which layers attend ('layer_types')");
+  require_below(config, "full_attn_idxs", *attends, sizes.layers);
   CacheSpec spec;
   for (Index i = 0; i < sizes.layers; ++i) {
     const bool full = std::find(attends->begin(), attends->end(), i) != attends->end();
@@ -166,11 +183,12 @@ CacheSpec bamba(ConfigReader& config, const Family& family) {
       config, family, config.product({expand, read_width(config, family)}), {128, 0, 1, 256});
   for (const char* key : {"layer_types", "layers_block_type"}) {
     if (const auto words = read_layer_words(config, key, sizes.layers)) {
-      return layers_with_state(config, *words, sizes, state, {"mamba"});
+      return layers_with_state(config, *words, sizes, state, {"mamba", "linear_attention"});
     }
   }
   const auto attends = config.numbers("attn_layer_indices");
   if (!attends) config.refuse("does not say which layers attend ('attn_layer_indices')");
+  require_below(config, "attn_layer_indices", *attends, sizes.layers);
   CacheSpec spec;
   for (Index i = 0; i < sizes.layers; ++i) {
     const bool full = std::find(attends->begin(), attends->end(), i) != attends->end();
@@ -202,6 +220,9 @@ CacheSpec recurrent_gemma(ConfigReader& config, const Family& family) {
     const std::string& word = pattern[static_cast<std::size_t>(i) % pattern.size()];
     if (word == "recurrent") {
       spec.add(state_layer(state));
+    } else if (word != "attention") {
+      config.refuse(
+          fmt::format("'block_types' has a kind that is not supported: '{}'", escaped(word)));
     } else {
       spec.add(window > 0 ? window_layer(sizes, window) : full_layer(sizes));
     }

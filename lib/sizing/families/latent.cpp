@@ -3,12 +3,17 @@
 // Sources: DeepSeek-V2 (arXiv:2405.04434) section 2.1; vllm-project/vllm
 // vllm/v1/kv_cache_interface.py@001cabc; indexer rows: sgl-project/sglang#11309; DeepSeek-V4:
 // transformers configuration_deepseek_v4.py, ai-dynamo/aiconfigurator model_configs,
-// vllm-project/vllm#51163. LongCat, Pangu: from memory.
+// vllm-project/vllm#51163; LongCat: configuration_longcat_flash.py and mlx-lm longcat_flash.py (two
+// caches a layer); Pangu: DeepSeek's
+// names or attention_kv_lora_dim and the like (vllm-ascend patches); A.X K1, Youtu, Sarvam,
+// Mistral 4: their configuration classes in transformers 5.24. DeepSeek-V2's class and the code
+// beside its weights have other defaults of layers, so there is none.
 
 #include <fmt/core.h>
 
 #include <array>
 
+#include "core/text.h"
 #include "sizing/families/family.h"
 
 namespace attn {
@@ -23,7 +28,14 @@ CacheRows indexer_rows(CacheRows::Span span, Index limit, Index dim) {
 }
 
 CacheSpec latent(ConfigReader& config, const Family& family) {
-  Index layers = read_layers(config, family);
+  Index layers = 0;
+  const bool doubled = family.model_type.starts_with("longcat_flash");
+  if (doubled) {
+    // num_hidden_layers is twice num_layers where a file has both.
+    layers = config.required_count({"num_layers"}, "layers");
+  } else {
+    layers = read_layers(config, family);
+  }
   // Some small ones of the family keep plain heads.
   if (!config.flag("use_mla").value_or(true)) {
     for (const char* key : {"kv_lora_rank", "qk_rope_head_dim", "v_head_dim"}) config.ignore(key);
@@ -39,7 +51,7 @@ CacheSpec latent(ConfigReader& config, const Family& family) {
     layer.kind = "latent, sparse";
     layer.rows.push_back(indexer_rows(CacheRows::Span::kAll, 0, dim));
   }
-  if (family.model_type == "longcat_flash") {
+  if (doubled) {
     layers *= 2;
     config.note("layers", layers, "num_layers, each with two attentions");
   }
@@ -58,9 +70,12 @@ CacheSpec deepseek_v4(ConfigReader& config, const Family& family) {
   std::vector<Index> ratios;
   if (const auto words = read_layer_words(config, "layer_types", layers)) {
     for (const std::string& word : *words) {
-      ratios.push_back(word == "sliding_attention"             ? 0
-                       : word == "compressed_sparse_attention" ? 4
-                                                               : 128);
+      const bool compresses = word == "heavily_compressed_attention";
+      if (!compresses && word != "sliding_attention" && word != "compressed_sparse_attention") {
+        config.refuse(
+            fmt::format("'layer_types' has a kind that is not supported: '{}'", escaped(word)));
+      }
+      ratios.push_back(compresses ? 128 : word == "sliding_attention" ? 0 : 4);
     }
   } else if (auto stated = config.numbers("compress_ratios")) {
     ratios = *stated;  // the extra layers at the end predict further tokens
@@ -69,6 +84,10 @@ CacheSpec deepseek_v4(ConfigReader& config, const Family& family) {
           fmt::format("'compress_ratios' has {} entries for {} layers", ratios.size(), layers));
     }
     ratios.resize(static_cast<std::size_t>(layers));
+    for (const Index ratio : ratios) {
+      if (ratio == 0 || ratio == 4 || ratio == 128) continue;
+      config.refuse(fmt::format("'compress_ratios' has {}; 0, 4 and 128 are understood", ratio));
+    }
     config.note("layers", layers, "num_hidden_layers, each with its entry of compress_ratios");
   } else {
     config.refuse("says nothing about compression ('compress_ratios')");
@@ -100,7 +119,8 @@ CacheSpec deepseek_v4(ConfigReader& config, const Family& family) {
 constexpr ClassDefaults kV3 = {"DeepseekV3Config", 61, 128, 7168};
 
 constexpr std::array kFamilies = {
-    Family{"deepseek_v2", {"DeepseekV2Config", 30, 32, 4096}, latent},
+    Family{"axk1", {"AXK1Config", 61, 64, 7168}, latent},
+    Family{"deepseek_v2", {"DeepseekV2Config", 0, 32, 4096}, latent},
     Family{"deepseek_v3", kV3, latent},
     Family{"deepseek_v32", kV3, latent},
     Family{"deepseek_v4", {"DeepseekV4Config", 43, 64, 4096}, deepseek_v4},
@@ -108,8 +128,12 @@ constexpr std::array kFamilies = {
     Family{"glm_moe_dsa", {"GlmMoeDsaConfig", 78, 64, 6144}, latent},
     Family{"kimi_k2", kV3, latent},
     Family{"longcat_flash", {}, latent},
+    Family{"longcat_flash_ngram", {}, latent},
     Family{"minicpm3", {}, latent},
+    Family{"mistral4", {}, latent},
     Family{"pangu_ultra_moe", {}, latent},
+    Family{"sarvam_mla", {"SarvamMLAConfig", 32, 64, 4096}, latent},
+    Family{"youtu", {"YoutuConfig", 32, 16, 2048}, latent},
 };
 
 }  // namespace
@@ -117,12 +141,14 @@ constexpr std::array kFamilies = {
 LayerCache latent_layer(ConfigReader& config, const Family& family) {
   const bool defaults = !family.defaults.name.empty();
   const Index compressed =
-      config.count_or({"kv_lora_rank"}, "latent width", {defaults ? 512 : 0, family.defaults.name});
-  const Index rotated = config.count_or({"qk_rope_head_dim"}, "rotated width",
-                                        {defaults ? 64 : 0, family.defaults.name});
+      config.count_or({"kv_lora_rank", "attention_kv_lora_dim"}, "latent width",
+                      {defaults ? 512 : 0, family.defaults.name});
+  const Index rotated = config.count_or({"qk_rope_head_dim", "attention_qk_rope_dim"},
+                                        "rotated width", {defaults ? 64 : 0, family.defaults.name});
   CacheRows rows{.form = CacheRows::Form::kLatent, .kv_heads = 1, .key_dim = compressed + rotated};
-  rows.expanded_value = config.count({"v_head_dim"}, "value dim").value_or(0);
-  const Index plain = config.count({"qk_nope_head_dim"}, "key dim without rope").value_or(0);
+  rows.expanded_value = config.count({"v_head_dim", "attention_v_dim"}, "value dim").value_or(0);
+  const Index plain =
+      config.count({"qk_nope_head_dim", "attention_qk_dim"}, "key dim without rope").value_or(0);
   if (plain > 0) rows.expanded_key = plain + rotated;
   rows.expanded_heads = config.count({"num_attention_heads"}, "heads").value_or(0);
   return {.kind = "latent", .rows = {rows}};

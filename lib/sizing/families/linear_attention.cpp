@@ -2,7 +2,8 @@
 // not grow.
 // Sources: Qwen3-Next, Qwen3.5, Kimi-Linear: configs in ai-dynamo/aiconfigurator and the
 // transformers classes; the state of Qwen3.6 in lmstudio-ai/lmstudio-bug-tracker#1862. MiniMax,
-// OLMo-hybrid: from memory of their classes.
+// OLMo-hybrid: their configuration classes in transformers 5.24 (attn_type_list: the code beside
+// MiniMax-Text-01's weights).
 
 #include <fmt/core.h>
 
@@ -19,7 +20,7 @@ namespace {
 template <Index kValueHeads>
 CacheSpec gated_delta(ConfigReader& config, const Family& family) {
   const Sizes sizes = read_sizes(config, family);
-  const LayerState state = delta_state(config, family, kValueHeads);
+  const LayerState state = delta_state(config, family, {16, kValueHeads, 128, 128});
   config.ignore("full_attention_interval");
   if (const auto words = read_layer_words(config, "layer_types", sizes.layers)) {
     return layers_with_state(config, *words, sizes, state, {"linear_attention"});
@@ -29,6 +30,27 @@ CacheSpec gated_delta(ConfigReader& config, const Family& family) {
   CacheSpec spec;
   for (Index i = 0; i < sizes.layers; ++i) {
     spec.add((i + 1) % n == 0 ? full_layer(sizes) : state_layer(state));
+  }
+  return spec;
+}
+
+// OLMo-hybrid: the same, but for the sizes its class works out.
+CacheSpec olmo_hybrid(ConfigReader& config, const Family& family) {
+  const Sizes sizes = read_sizes(config, family);
+  const Index heads = sizes.heads;
+  const Index keys = config.number("linear_num_key_heads").value_or(heads);
+  if (keys < 1) config.refuse("'linear_num_key_heads' must be 1 or more: 0");
+  const Index key_dim = 3 * read_width(config, family) / (4 * keys);
+  const Index stated = config.number("linear_key_head_dim").value_or(key_dim);
+  const LayerState state =
+      delta_state(config, family, {heads, heads, key_dim, config.product({2, stated})});
+  if (const auto words = read_layer_words(config, "layer_types", sizes.layers)) {
+    return layers_with_state(config, *words, sizes, state, {"linear_attention"});
+  }
+  CacheSpec spec;
+  for (Index i = 0; i < sizes.layers; ++i) {
+    const bool full = (i + 1) % 4 == 0 || (sizes.layers < 4 && i == sizes.layers - 1);
+    spec.add(full ? full_layer(sizes) : state_layer(state));
   }
   return spec;
 }
@@ -60,6 +82,11 @@ CacheSpec kimi_linear(ConfigReader& config, const Family& family) {
   if (!linear) config.refuse("says nothing about its linear layers ('linear_attn_config')");
   const auto full = linear->numbers("full_attn_layers");
   if (!full) config.refuse("does not say which layers attend ('full_attn_layers')");
+  for (const Index layer : *full) {
+    if (layer < 1 || layer > layers) {
+      config.refuse(fmt::format("'full_attn_layers' has layer {} of {}", layer, layers));
+    }
+  }
   const std::string_view from = family.defaults.name;
   const Index heads = linear->count_or({"num_heads"}, "linear heads", {32, from});
   const Index dim = linear->count_or({"head_dim"}, "linear head dim", {128, from});
@@ -91,7 +118,7 @@ constexpr std::array kFamilies = {
     Family{"minimax_m2", {"MiniMaxM2Config", 62, 48, 3072, 8, 128}, minimax},
     Family{"minimax_text_01", {"MiniMaxConfig", 32, 32, 4096, 8}, minimax},
     Family{"MiniMaxText01", {"MiniMaxConfig", 32, 32, 4096, 8}, minimax},
-    Family{"olmo_hybrid", {"OlmoHybridConfig", 0, 0, 0}, gated_delta<32>},
+    Family{"olmo_hybrid", {"OlmoHybridConfig", 32, 30, 3840}, olmo_hybrid},
     Family{"qwen3_5_moe_text", {"Qwen3_5MoeTextConfig", 40, 16, 2048, 2, 256}, gated_delta<32>},
     Family{"qwen3_5_text", kQwen35, gated_delta<32>},
     Family{"qwen3_next", {"Qwen3NextConfig", 48, 16, 2048, 2, 256}, gated_delta<32>},

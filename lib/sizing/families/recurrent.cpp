@@ -2,9 +2,13 @@
 // which see all tokens at once.
 // Sources: Mamba: transformers configuration_mamba.py, configuration_mamba2.py; RWKV:
 // ggml-org/llama.cpp src/llama-hparams.cpp (token shift and head-size state); encoder-only 0:
-// vllm-project/vllm kv_cache_interface.py. RWKV-4's five vectors: from memory.
+// vllm-project/vllm kv_cache_interface.py. RWKV-4's five vectors: transformers
+// modeling_rwkv.py.
+
+#include <fmt/core.h>
 
 #include <array>
+#include <cmath>
 
 #include "sizing/families/family.h"
 #include "sizing/families/state.h"
@@ -57,6 +61,29 @@ CacheSpec rwkv(ConfigReader& config, const Family& family) {
   return state_everywhere(state, layers);
 }
 
+// xLSTM: each head's matrix memory, its normaliser and its maximum. Beck et al. 2024
+// (arXiv:2405.04517), section 2.3; sizes as configuration_xlstm.py rounds them.
+CacheSpec xlstm(ConfigReader& config, const Family& family) {
+  const Index layers =
+      config.count_or({"num_hidden_layers", "num_blocks"}, "layers", {32, family.defaults.name});
+  const Index heads = read_heads(config, family);
+  const Index width =
+      config.count_or({"hidden_size", "embedding_dim"}, "width", {4096, family.defaults.name});
+  const auto head_dim = [&](const char* key, double standard) {
+    constexpr Index kMultiple = 64;
+    const double wanted = static_cast<double>(width) * config.factor(key).value_or(standard);
+    if (wanted > 1e12) config.refuse(fmt::format("'{}' is larger than that of any model", key));
+    const auto whole = static_cast<Index>(std::ceil(wanted / kMultiple)) * kMultiple;
+    return whole / heads;
+  };
+  const Index key_dim = head_dim("qk_dim_factor", 0.5);
+  const Index value_dim = head_dim("v_dim_factor", 1.0);
+  const LayerState state{
+      .kind = "xlstm",
+      .recurrent = config.product({heads, key_dim, value_dim}) + heads * (key_dim + 1)};
+  return state_everywhere(state, layers);
+}
+
 CacheSpec encoder(ConfigReader& config, const Family& family) {
   if (config.flag("is_decoder").value_or(false)) return plain_rule(config, family);
   CacheSpec spec;
@@ -79,21 +106,33 @@ constexpr std::array kFamilies = {
     Family{"rwkv6", {"Rwkv6Config", 0, 0, 0}, rwkv},
     Family{"rwkv6qwen2", {"Rwkv6Qwen2Config", 0, 0, 0}, rwkv},
     Family{"rwkv7", {"RWKV7Config", 0, 0, 0}, rwkv},
+    Family{"xlstm", {"xLSTMConfig", 32, 8, 4096}, xlstm},
     only_encodes("albert"),
     only_encodes("bert"),
+    only_encodes("bert-generation"),
+    only_encodes("big_bird"),
     only_encodes("camembert"),
+    only_encodes("data2vec-text"),
     only_encodes("deberta"),
     only_encodes("deberta-v2"),
     only_encodes("distilbert"),
     only_encodes("electra"),
+    only_encodes("ernie"),
     only_encodes("eurobert"),
+    only_encodes("megatron-bert"),
     only_encodes("modernbert"),
     only_encodes("mpnet"),
     only_encodes("new"),
     only_encodes("nomic_bert"),
+    only_encodes("rembert"),
     only_encodes("roberta"),
+    only_encodes("roberta-prelayernorm"),
+    only_encodes("roc_bert"),
+    only_encodes("roformer"),
     only_encodes("vit"),
     only_encodes("xlm-roberta"),
+    only_encodes("xlm-roberta-xl"),
+    only_encodes("xmod"),
 };
 
 }  // namespace

@@ -67,9 +67,9 @@ CacheSpec gemma4(ConfigReader& config, const Family& family) {
     for (Index i = 0; i < sizes.layers; ++i) {
       words->emplace_back((i + 1) % 6 == 0 ? "full_attention" : "sliding_attention");
     }
-    words->back() = "full_attention";
     config.note("distance of full layers", 6, fmt::format("default of {}", family.defaults.name));
   }
+  words->back() = "full_attention";  // its class sets it, whatever the file says
   const CacheSpec spec = layers_by_words(config, *words, sizes, window,
                                          [&](const std::string& word) -> std::optional<LayerCache> {
                                            if (word == "full_attention") return full_layer(global);
@@ -131,6 +131,7 @@ CacheSpec phi4flash(ConfigReader& config, const Family& family) {
 constexpr std::array kFamilies = {
     Family{"gemma3n_text", {"Gemma3nTextConfig", 35, 8, 2048, 2, 256, 512}, gemma3n},
     Family{"gemma4_text", {"Gemma4TextConfig", 30, 8, 2304, 4, 256, 512}, gemma4},
+    Family{"gemma4_unified_text", {"Gemma4UnifiedTextConfig", 30, 8, 2304, 4, 256, 1024}, gemma4},
     Family{"hunyuan", {}, hunyuan},
     Family{"hunyuan_v1_dense", {}, hunyuan},
     Family{"hunyuan_v1_moe", {}, hunyuan},

@@ -26,9 +26,16 @@ struct Mamba2Defaults {
 LayerState mamba2_state(ConfigReader& config, const Family& family, Index inner,
                         const Mamba2Defaults& defaults);
 
+/// What the class of a gated delta net fills in.
+struct DeltaDefaults {
+  Index key_heads = 0;
+  Index value_heads = 0;
+  Index key_dim = 0;
+  Index value_dim = 0;
+};
 /// (2 * k_heads * k_dim + v_heads * v_dim) * (conv - 1) and v_heads * v_dim * k_dim.
 /// Yang et al. 2024 (arXiv:2412.06464). Both in f32, as llama.cpp keeps them.
-LayerState delta_state(ConfigReader& config, const Family& family, Index value_heads);
+LayerState delta_state(ConfigReader& config, const Family& family, const DeltaDefaults& defaults);
 
 /// width * (taps - 1).
 LayerState short_conv_state(const ConfigReader& config, Index width, Index taps);

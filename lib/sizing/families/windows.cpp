@@ -2,7 +2,8 @@
 // Sources: transformers src/transformers/cache_utils.py@004999d and the configuration files of
 // mistral, gemma2, gemma3, cohere2, qwen2, gpt_oss, llama4; layer_types of EXAONE-4: tenstorrent
 // tt-metal model_params; Llama-4, GPT-OSS: ai-dynamo/aiconfigurator model_configs; MiMo-V2:
-// vllm model_arch_config_convertor.py. OLMo-3, SmolLM3, Step, Laguna: from memory.
+// vllm model_arch_config_convertor.py; all defaults, OLMo-3, SmolLM3, Step, Laguna, GPT-Neo, CWM,
+// AFMoE, Cohere2-MoE: the configuration classes of transformers 5.24.
 
 #include <fmt/core.h>
 
@@ -28,10 +29,9 @@ CacheSpec window_everywhere(ConfigReader& config, const Family& family) {
   return spec;
 }
 
-// Qwen: a window counts only where use_sliding_window is true, and then from max_window_layers on.
-CacheSpec window_if_used(ConfigReader& config, const Family& family) {
+// A window, where there is a used one, from max_window_layers on.
+CacheSpec window_from(ConfigReader& config, const Family& family, bool used, Index standard) {
   const Sizes sizes = read_sizes(config, family);
-  const bool used = config.flag("use_sliding_window").value_or(false);
   config.ignore("max_window_layers");
   config.ignore("sliding_window");
   if (const auto words = read_layer_words(config, "layer_types", sizes.layers)) {
@@ -42,7 +42,7 @@ CacheSpec window_if_used(ConfigReader& config, const Family& family) {
   if (!used) return all_full(sizes);
   const Index window = read_window(config, family);
   if (window < 1) return all_full(sizes);
-  const Index full = std::min(config.number("max_window_layers").value_or(28), sizes.layers);
+  const Index full = std::min(config.number("max_window_layers").value_or(standard), sizes.layers);
   if (!config.has("max_window_layers")) {
     config.note("full layers", full, fmt::format("default of {}", family.defaults.name));
   }
@@ -51,6 +51,74 @@ CacheSpec window_if_used(ConfigReader& config, const Family& family) {
   spec.add(full_layer(sizes), full);
   spec.add(window_layer(sizes, window), sizes.layers - full);
   return spec;
+}
+
+// Qwen: a window counts only where use_sliding_window is true.
+CacheSpec window_if_used(ConfigReader& config, const Family& family) {
+  return window_from(config, family, config.flag("use_sliding_window").value_or(false), 28);
+}
+
+// Qwen3-MoE: the same, but for all layers; max_window_layers is not looked at.
+CacheSpec window_of_all_if_used(ConfigReader& config, const Family& family) {
+  config.ignore("max_window_layers");
+  config.ignore("sliding_window");
+  if (config.flag("use_sliding_window").value_or(false)) return window_everywhere(config, family);
+  Family unused = family;
+  unused.defaults.window = 0;
+  return window_from(config, unused, false, 0);
+}
+
+// dots.llm1: a window counts from max_window_layers on, which its class sets to all its layers.
+template <Index kStandard>
+CacheSpec window_from_layer(ConfigReader& config, const Family& family) {
+  return window_from(config, family, config.flag("use_sliding_window").value_or(true), kStandard);
+}
+
+// SmolLM3: only layers without rope slide, and only where use_sliding_window is true.
+CacheSpec smollm3(ConfigReader& config, const Family& family) {
+  const Sizes sizes = read_sizes(config, family);
+  for (const char* key : {"sliding_window", "max_window_layers"}) config.ignore(key);
+  const auto words = read_layer_words(config, "layer_types", sizes.layers);
+  if (words) return layers_by_words(config, *words, sizes, read_window(config, family));
+  const Index window = read_window(config, family);
+  if (window < 1 || !config.flag("use_sliding_window").value_or(false)) return all_full(sizes);
+  auto rope = config.numbers("no_rope_layers").value_or(std::vector<Index>{});
+  if (rope.empty()) {
+    const Index n = config.count_or({"no_rope_layer_interval"}, "distance of layers without rope",
+                                    {4, family.defaults.name});
+    for (Index i = 0; i < sizes.layers; ++i) rope.push_back((i + 1) % n == 0 ? 0 : 1);
+  }
+  if (static_cast<Index>(rope.size()) != sizes.layers) {
+    config.refuse(
+        fmt::format("'no_rope_layers' has {} entries for {} layers", rope.size(), sizes.layers));
+  }
+  CacheSpec spec;
+  for (const Index has_rope : rope) {
+    spec.add(has_rope == 0 ? window_layer(sizes, window) : full_layer(sizes));
+  }
+  return spec;
+}
+
+// Layers 0, 4, 8 ... full, the others over the window.
+CacheSpec first_of_four_full(ConfigReader& config, const Family& family) {
+  const Sizes sizes = read_sizes(config, family);
+  const Index window = read_window(config, family);
+  if (const auto words = read_layer_words(config, "layer_types", sizes.layers)) {
+    return layers_by_words(config, *words, sizes, window);
+  }
+  if (window < 1) return all_full(sizes);
+  CacheSpec spec;
+  for (Index i = 0; i < sizes.layers; ++i) {
+    spec.add(i % 4 == 0 ? full_layer(sizes) : window_layer(sizes, window));
+  }
+  return spec;
+}
+
+// AFMoE (Trinity): every n-th layer full, by global_attn_every_n_layers.
+CacheSpec global_every_n(ConfigReader& config, const Family& family) {
+  const Index n = config.count_or({"global_attn_every_n_layers"}, "distance of full layers",
+                                  {4, family.defaults.name});
+  return every_nth_full(config, family, n);
 }
 
 // Every n-th layer full; n is the class's where the file leaves it out, as most do.
@@ -62,6 +130,15 @@ CacheSpec window_between(ConfigReader& config, const Family& family) {
     distance = config.required_count({key}, "distance of full layers");
   }
   return every_nth_full(config, family, distance);
+}
+
+// Cohere's mixture: the first dense layers have a pattern of their own, which the file may leave
+// out; only layer_types tells them apart for certain.
+CacheSpec cohere2_moe(ConfigReader& config, const Family& family) {
+  if (!config.has("layer_types") && config.number("first_k_dense_replace").value_or(0) > 0) {
+    config.refuse("has dense layers in front and does not say which layers slide ('layer_types')");
+  }
+  return window_between<4>(config, family);
 }
 
 // EXAONE-4: the pattern is a number or a word such as LLLG, a letter for each layer, repeated.
@@ -146,8 +223,18 @@ CacheSpec mimo_v2(ConfigReader& config, const Family& family) {
 // Step 3.5: layers of the kind named in attention_other_setting have heads of their own.
 CacheSpec step35(ConfigReader& config, const Family& family) {
   const Sizes sizes = read_sizes(config, family);
-  const auto words = read_layer_words(config, "layer_types", sizes.layers);
+  // Published files list the layers that predict further tokens behind the others.
+  const auto further =
+      static_cast<std::size_t>(config.number("num_nextn_predict_layers").value_or(0));
+  auto words = config.words("layer_types");
   if (!words) config.refuse("does not say which layers slide ('layer_types')");
+  if (words->size() == static_cast<std::size_t>(sizes.layers) + further) {
+    words->resize(static_cast<std::size_t>(sizes.layers));
+  }
+  if (words->size() != static_cast<std::size_t>(sizes.layers)) {
+    config.refuse(
+        fmt::format("'layer_types' has {} entries for {} layers", words->size(), sizes.layers));
+  }
   const Index window = read_window(config, family);
   auto other = config.object("attention_other_setting");
   if (!other) return layers_by_words(config, *words, sizes, window);
@@ -165,13 +252,21 @@ CacheSpec step35(ConfigReader& config, const Family& family) {
                          });
 }
 
-// GPT-Neo: attention_types [[["global", "local"], 12]] repeats words; attention_layers is the list.
+// GPT-Neo: attention_layers is the list; attention_types [[["global", "local"], 12]] repeats words.
 CacheSpec gpt_neo(ConfigReader& config, const Family& family) {
   const Sizes sizes = read_sizes(config, family);
-  config.ignore("attention_types");
   const Index window = config.count_or({"window_size"}, "window", {256, family.defaults.name});
   if (const auto words = read_layer_words(config, "attention_layers", sizes.layers)) {
+    config.ignore("attention_types");
     return layers_by_words(config, *words, sizes, window);
+  }
+  if (config.has("attention_types")) {
+    const auto words = config.repeated_words("attention_types");
+    if (static_cast<Index>(words.size()) != sizes.layers) {
+      config.refuse(fmt::format("'attention_types' has {} entries for {} layers", words.size(),
+                                sizes.layers));
+    }
+    return layers_by_words(config, words, sizes, window);
   }
   config.note("window", window, "every second layer, by default of GPTNeoConfig");
   CacheSpec spec;
@@ -187,16 +282,22 @@ constexpr ClassDefaults kGemma3 = {"Gemma3TextConfig", 26, 8, 2304, 4, 256, 4096
 constexpr ClassDefaults kMistral = {"MistralConfig", 32, 32, 4096, 8, 0, 4096};
 
 constexpr std::array kFamilies = {
+    Family{"afmoe", {"AfmoeConfig", 32, 16, 2048, 0, 128, 1024}, global_every_n},
     Family{"cohere2", {"Cohere2Config", 40, 64, 8192, 0, 0, 4096}, window_between<4>},
-    Family{"cohere2_moe", {"", 0, 0, 0, 0, 0, 4096}, window_between<4>},
+    Family{"cohere2_moe", {"Cohere2MoeConfig", 40, 64, 8192, 0, 128, 4096}, cohere2_moe},
+    Family{"cwm", {"CwmConfig", 64, 48, 6144, 8, 128, 8192}, first_of_four_full},
+    Family{"dots1", {"Dots1Config", 62, 32, 4608, 32, 0, 4096}, window_from_layer<62>},
     Family{"exaone4", {"Exaone4Config", 32, 32, 4096, 32, 0, 4096}, exaone4},
     Family{"exaone_moe", {"ExaoneMoeConfig", 32, 32, 4096, 32, 0, 4096}, exaone4},
     Family{"gemma2", {"Gemma2Config", 26, 8, 2304, 4, 256, 4096}, window_between<2>},
     Family{"gemma3_text", kGemma3, window_between<6>},
+    Family{"granite_swa", {"GraniteSWAConfig", 24, 20, 2560, 4, 0, 128}, first_of_four_full},
+    Family{"granitemoe_swa", {"GraniteMoeSWAConfig", 32, 32, 4096, 0, 0, 128}, first_of_four_full},
     Family{"gpt_neo", {"GPTNeoConfig", 24, 16, 2048}, gpt_neo},
     Family{"gpt_oss", {"GptOssConfig", 36, 64, 2880, 8, 64, 128}, window_between<2>},
-    Family{"laguna", {}, plain_rule},
+    Family{"laguna", {"LagunaConfig", 40, 48, 2048, 8, 128, 512}, plain_rule},
     Family{"llama4_text", {"Llama4TextConfig", 48, 40, 5120, 8, 128}, llama4},
+    Family{"mellum", {"MellumConfig", 28, 32, 2304, 4, 128, 1024}, plain_rule},
     Family{"mimo_v2", {}, mimo_v2},
     Family{"mimo_v2_flash", {}, mimo_v2},
     Family{"ministral", kMistral, window_everywhere},
@@ -220,17 +321,19 @@ constexpr std::array kFamilies = {
     Family{"qwen2_vl", {"Qwen2VLConfig", 80, 64, 8192, 8, 0, 4096}, window_if_used},
     Family{"qwen2_vl_text", {"Qwen2VLTextConfig", 80, 64, 8192, 8, 0, 4096}, window_if_used},
     Family{"qwen3", kQwen3, window_if_used},
-    Family{"qwen3_moe", {"Qwen3MoeConfig", 24, 32, 2048, 4, kMustSay, 4096}, window_if_used},
+    Family{"qwen3_moe", {"Qwen3MoeConfig", 24, 32, 2048, 4, kMustSay, 4096}, window_of_all_if_used},
     Family{"qwen3_omni_moe_text",
-           {"Qwen3OmniMoeTextConfig", 28, 28, 3584, 4, kMustSay, 4096},
-           window_if_used},
+           {"Qwen3OmniMoeTextConfig", 28, 28, 2048, 4, kMustSay, 4096},
+           window_of_all_if_used},
     Family{
         "qwen3_vl_moe_text", {"Qwen3VLMoeTextConfig", 24, 16, 2048, 16, kMustSay}, window_if_used},
     Family{"qwen3_vl_text", {"Qwen3VLTextConfig", 32, 32, 4096, 32, 128}, window_if_used},
-    Family{"smollm3", {"SmolLM3Config", 36, 16, 2048, 4}, window_if_used},
+    Family{"smollm3", {"SmolLM3Config", 36, 16, 2048, 4}, smollm3},
     Family{"starcoder2", {"Starcoder2Config", 30, 24, 3072, 2}, window_everywhere},
     Family{"step3p5", {}, step35},
     Family{"step3p7", {}, step35},
+    Family{
+        "t5_gemma_module", {"T5GemmaModuleConfig", 26, 8, 2304, 4, 256, 4096}, window_between<2>},
     Family{"vaultgemma", {"VaultGemmaConfig", 26, 8, 2304, 4, 256, 4096}, window_between<2>},
 };
 
