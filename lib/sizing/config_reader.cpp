@@ -97,6 +97,11 @@ Index ConfigReader::count_or(Keys keys, const char* what, Fallback fallback) {
   if (fallback.value < 1) {
     refuse(fmt::format("says nothing about {} (no '{}')", what, *keys.begin()));
   }
+  for (const char* key : keys) {
+    if (is_null(key) && !fallback.for_null) {
+      refuse(fmt::format("'{}' is null, which is not the default of {}", key, fallback.from));
+    }
+  }
   note(what, fallback.value, fmt::format("default of {}", fallback.from));
   return fallback.value;
 }

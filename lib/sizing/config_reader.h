@@ -17,6 +17,7 @@ namespace attn {
 struct Fallback {
   Index value = 0;             ///< 0: there is none, and a silent file is refused
   std::string_view from = "";  ///< "LlamaConfig"
+  bool for_null = false;       ///< the class fills in a null as well
 };
 
 /// A config.json object, read by key. It remembers which keys were read, so that one which changes
@@ -41,7 +42,8 @@ class ConfigReader {
 
   /// The first of the keys that is there, as a count of 1 or more.
   std::optional<Index> count(Keys keys, const char* what);
-  /// The same, or the fallback, which is noted as one; DataError if there is none.
+  /// The same, or the fallback, which is noted as one; DataError if there is none, or if the file
+  /// says null and the class would keep that.
   Index count_or(Keys keys, const char* what, Fallback fallback);
   /// The same; DataError if none is there.
   Index required_count(Keys keys, const char* what);

@@ -63,7 +63,14 @@ const Said kSaid[] = {
     {R"({"model_type": "plamo", "num_hidden_layers": 40, "hidden_size": 5120,
       "num_attention_heads": 40, "n_shared_head": 8})",
      10, 2 * 40 * 5 * 128 * 10},
+    {R"({"model_type": "hf_olmo", "n_layers": 2, "d_model": 2048, "n_heads": 16,
+      "n_kv_heads": null, "multi_query_attention": true})",
+     10, 2 * 2 * 128 * 10},
     // Windows.
+    {R"({"model_type": "gemma2", "num_hidden_layers": 2, "sliding_window": 8,
+      "sliding_window_size": 8})",
+     10, 2 * 4 * 256 * (10 + 8)},
+    {R"({"model_type": "modernbert", "global_attn_every_n_layers": 3})", 10, 0},
     {R"({"model_type": "smollm3", "num_hidden_layers": 8, "use_sliding_window": true,
       "sliding_window": 50})",
      100, 2 * 4 * 128 * (6 * 100 + 2 * 50)},
@@ -99,6 +106,10 @@ const Said kSaid[] = {
       "layer_types": ["linear_attention", "full_attention"]})",
      10, 2 * 8 * 128 * 10},
     {R"({"model_type": "xlstm", "embedding_dim": 4096, "num_blocks": 32, "num_heads": 8})", 10, 0},
+    {R"({"model_type": "bailing_moe_linear", "num_hidden_layers": 11, "hidden_size": 2048,
+      "num_attention_heads": 16, "num_key_value_heads": 4, "head_dim": 128,
+      "layer_group_size": 5})",
+     10, 2 * 3 * 4 * 128 * 10},
     // Latent rows.
     {R"({"model_type": "longcat_flash", "num_layers": 28, "num_hidden_layers": 56,
       "kv_lora_rank": 512, "qk_rope_head_dim": 64})",
@@ -130,6 +141,13 @@ TEST(FamilyClassStates, FollowTheClasses) {
   // 24 of OLMo-hybrid's 32 layers: 30 heads of 96 and 192, both parts in f32.
   EXPECT_EQ(bytes_of(hf_cache_spec(R"({"model_type": "olmo_hybrid"})", "c"), 10).state,
             24 * ((2 * 30 * 96 + 30 * 192) * 3 + 30 * 192 * 96) * 4);
+  // A null of Falcon-H1's inner width means twice the width: 128 heads of 32.
+  EXPECT_EQ(bytes_of(hf_cache_spec(R"({"model_type": "falcon_h1", "num_hidden_layers": 1,
+    "hidden_size": 2048, "mamba_d_ssm": null})",
+                                   "c"),
+                     10)
+                .state,
+            (4096 + 2 * 256) * 3 * 2 + 4096 * 256 * 4);
   // xLSTM 7B: 8 heads' matrices of 256 x 512, normalisers and maxima.
   EXPECT_EQ(bytes_of(hf_cache_spec(R"({"model_type": "xlstm"})", "c"), 10).state,
             32 * 8 * (256 * 512 + 256 + 1) * 4);
@@ -170,6 +188,12 @@ const Refused kRefused[] = {
      "'attention_types'"},
     {R"({"model_type": "gpt_neo", "num_layers": 4, "attention_types": [[["global"], 3]]})",
      "3 entries for 4 layers"},
+    {R"({"model_type": "jamba", "attn_layer_offset": 9})", "'attn_layer_offset'"},
+    {R"({"model_type": "minimax", "num_hidden_layers": 1, "attn_type_list": [2]})", "neither"},
+    {R"({"model_type": "mimo_v2", "num_hidden_layers": 1, "hidden_size": 64,
+      "num_attention_heads": 4, "sliding_window": 8, "hybrid_layer_pattern": [7]})",
+     "neither"},
+    {R"({"model_type": "deepseek_v3", "kv_lora_rank": null})", "'kv_lora_rank' is null"},
     {R"({"model_type": "xlstm", "qk_dim_factor": -1})", "'qk_dim_factor'"},
     {R"({"model_type": "llama", "per_layer_config": {"0": {"head_dim": 64}}})",
      "'per_layer_config'"},

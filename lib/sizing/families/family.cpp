@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
 
 #include "core/text.h"
 
@@ -94,7 +95,9 @@ CacheSpec all_full(const Sizes& sizes) {
 }
 
 Index read_window(ConfigReader& config, const Family& family) {
-  for (const char* key : {"sliding_window", "sliding_window_size", "attention_window_size"}) {
+  constexpr std::array kKeys = {"sliding_window", "sliding_window_size", "attention_window_size"};
+  for (const char* key : kKeys) config.ignore(key);
+  for (const char* key : kKeys) {
     if (config.has(key)) {
       const Index window = *config.number(key);
       if (window > 0) config.note("window", window, key);

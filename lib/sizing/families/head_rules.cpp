@@ -2,7 +2,8 @@
 // Sources: Falcon, MPT, DBRX, DeciLM: vllm-project/vllm
 // vllm/transformers_utils/model_arch_config_convertor.py@00bb6f5; GPT-BigCode, ChatGLM, Qwen:
 // mlc-ai/mlc-llm model_preset.py; OpenELM: vllm-project/vllm#4549; JetMoE:
-// configuration_jetmoe.py; PLaMo: mlx-lm plamo.py; Falcon 40B checked against a
+// configuration_jetmoe.py; PLaMo: mlx-lm plamo.py; hf_olmo:
+// allenai/OLMo olmo/config.py (effective_n_kv_heads); Falcon 40B checked against a
 // log of ggllm.cpp.
 
 #include <fmt/core.h>
@@ -120,6 +121,16 @@ CacheSpec qwen(ConfigReader& config, const Family& family) {
   return all_full(sizes);
 }
 
+// The first OLMo files: one head where multi_query_attention is true.
+CacheSpec first_olmo(ConfigReader& config, const Family& family) {
+  Sizes sizes = read_sizes(config, family);
+  if (config.flag("multi_query_attention").value_or(false) && !config.has("n_kv_heads")) {
+    sizes.kv_heads = 1;
+    config.note("kv heads", 1, "multi_query_attention");
+  }
+  return all_full(sizes);
+}
+
 // JetMoE: experts of attention share key-value heads of kv_channels.
 CacheSpec jetmoe(ConfigReader& config, const Family& family) {
   Sizes sizes;
@@ -212,6 +223,7 @@ constexpr std::array kFamilies = {
     Family{"RefinedWebModel", {"FalconConfig", 32, 71, 4544}, falcon},
     Family{"gpt2", {"GPT2Config", 12, 12, 768}, gpt2},
     Family{"gpt_bigcode", {"GPTBigCodeConfig", 12, 12, 768}, bigcode},
+    Family{"hf_olmo", {}, first_olmo},
     Family{"jetmoe", {"JetMoeConfig", 12, 0, 0}, jetmoe},
     Family{"mpt", {"MptConfig", 24, 16, 2048}, nested_kv_heads},
     Family{"nemotron-nas", {}, decilm},

@@ -38,6 +38,10 @@ CacheSpec jamba(ConfigReader& config, const Family& family) {
     }
   }
   if (!offset) config.note("first attention layer", 4, "default of JambaConfig");
+  if (offset.value_or(4) >= period) {
+    config.refuse(
+        fmt::format("'attn_layer_offset' is {} of a period of {}", offset.value_or(4), period));
+  }
   CacheSpec spec;
   for (Index i = 0; i < sizes.layers; ++i) {
     spec.add(i % period == offset.value_or(4) ? full_layer(sizes) : state_layer(state));
@@ -145,7 +149,12 @@ CacheSpec zamba(ConfigReader& config, const Family& family) {
 // Attention and Mamba-2 side by side in every layer.
 CacheSpec falcon_h1(ConfigReader& config, const Family& family) {
   const Sizes sizes = read_sizes(config, family);
-  const Index inner = config.count_or({"mamba_d_ssm"}, "inner width", {1024, family.defaults.name});
+  const Index inner =
+      config.is_null("mamba_d_ssm")
+          ? config.product(
+                {config.count_or({"mamba_expand"}, "expansion", {2, family.defaults.name}),
+                 read_width(config, family)})
+          : config.count_or({"mamba_d_ssm"}, "inner width", {1024, family.defaults.name});
   const LayerState state = mamba2_state(config, family, inner, {128, 0, 1, 256});
   LayerCache layer = full_layer(sizes);
   layer.kind = "full and mamba-2";

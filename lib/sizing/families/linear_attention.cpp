@@ -3,7 +3,7 @@
 // Sources: Qwen3-Next, Qwen3.5, Kimi-Linear: configs in ai-dynamo/aiconfigurator and the
 // transformers classes; the state of Qwen3.6 in lmstudio-ai/lmstudio-bug-tracker#1862. MiniMax,
 // OLMo-hybrid: their configuration classes in transformers 5.24 (attn_type_list: the code beside
-// MiniMax-Text-01's weights).
+// MiniMax-Text-01's weights); Ring-linear: mlx-lm bailing_moe_linear.py.
 
 #include <fmt/core.h>
 
@@ -43,13 +43,29 @@ CacheSpec olmo_hybrid(ConfigReader& config, const Family& family) {
   const Index key_dim = 3 * read_width(config, family) / (4 * keys);
   const Index stated = config.number("linear_key_head_dim").value_or(key_dim);
   const LayerState state =
-      delta_state(config, family, {heads, heads, key_dim, config.product({2, stated})});
+      delta_state(config, family, {heads, heads, key_dim, config.product({2, stated}), true});
   if (const auto words = read_layer_words(config, "layer_types", sizes.layers)) {
     return layers_with_state(config, *words, sizes, state, {"linear_attention"});
   }
   CacheSpec spec;
   for (Index i = 0; i < sizes.layers; ++i) {
     const bool full = (i + 1) % 4 == 0 || (sizes.layers < 4 && i == sizes.layers - 1);
+    spec.add(full ? full_layer(sizes) : state_layer(state));
+  }
+  return spec;
+}
+
+// Ring-linear: the last layer of each group attends, and those behind the last whole group.
+CacheSpec bailing_linear(ConfigReader& config, const Family& family) {
+  const Sizes sizes = read_sizes(config, family);
+  const Index group = config.required_count({"layer_group_size"}, "layers of a group");
+  const Index width = read_width(config, family);
+  const Index linear_dim = width / sizes.heads;
+  const LayerState state{.kind = "linear attention",
+                         .recurrent = config.product({sizes.heads, linear_dim, linear_dim})};
+  CacheSpec spec;
+  for (Index i = 0; i < sizes.layers; ++i) {
+    const bool full = (i + 1) % group == 0 || i >= sizes.layers / group * group;
     spec.add(full ? full_layer(sizes) : state_layer(state));
   }
   return spec;
@@ -71,6 +87,9 @@ CacheSpec minimax(ConfigReader& config, const Family& family) {
     config.refuse("does not say for each layer whether it attends ('attn_type_list')");
   }
   CacheSpec spec;
+  for (const Index full : *types) {
+    if (full > 1) config.refuse(fmt::format("'attn_type_list' has {}, neither 0 nor 1", full));
+  }
   for (const Index full : *types) spec.add(full == 1 ? full_layer(sizes) : state_layer(state));
   return spec;
 }
@@ -111,6 +130,7 @@ CacheSpec kimi_linear(ConfigReader& config, const Family& family) {
 constexpr ClassDefaults kQwen35 = {"Qwen3_5TextConfig", 32, 16, 4096, 4, 256};
 
 constexpr std::array kFamilies = {
+    Family{"bailing_moe_linear", {}, bailing_linear},
     Family{"kimi_k3_text", {"KimiLinearConfig", 0, 0, 0}, kimi_linear},
     Family{"kimi_linear", {"KimiLinearConfig", 0, 0, 0}, kimi_linear},
     Family{"minimax", {"MiniMaxConfig", 32, 32, 4096, 8}, minimax},

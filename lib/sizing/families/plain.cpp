@@ -17,7 +17,7 @@ constexpr Family plain(std::string_view model_type) {
 }
 
 constexpr std::array kFamilies = {
-    Family{"", {}, plain_rule},
+    Family{"", {}, plain_rule},  // a guess, and called one
     Family{"apertus", {"ApertusConfig", 32, 32, 4096}, plain_rule},
     Family{"apertus1p5_text", {"Apertus1p5TextConfig", 32, 32, 4096}, plain_rule},
     plain("aquila"),
@@ -30,6 +30,7 @@ constexpr std::array kFamilies = {
     Family{"biogpt", {"BioGptConfig", 24, 16, 1024}, plain_rule},
     Family{"bitnet", {"BitNetConfig", 30, 20, 2560, 5}, plain_rule},
     Family{"bloom", {"BloomConfig", 2, 8, 64}, plain_rule},
+    plain("btlm"),
     Family{"chameleon", {"ChameleonConfig", 32, 32, 4096, 32}, plain_rule},
     Family{"codegen", {"CodeGenConfig", 28, 16, 4096}, plain_rule},
     Family{"cohere", {"CohereConfig", 40, 64, 8192}, plain_rule},
@@ -72,9 +73,12 @@ constexpr std::array kFamilies = {
     plain("jais"),
     Family{"jais2", {"Jais2Config", 32, 26, 3328}, plain_rule},
     Family{"llama", {"LlamaConfig", 32, 32, 4096}, plain_rule},
+    plain("llava"),
+    plain("llava_llama"),
     plain("minicpm"),
     plain("minicpmo"),
     plain("minicpmv"),
+    plain("mixformer-sequential"),
     plain("molmo"),
     Family{"musicgen_decoder", {"MusicgenDecoderConfig", 24, 16, 1024}, plain_rule},
     Family{"musicgen_melody_decoder", {"MusicgenMelodyDecoderConfig", 24, 16, 1024}, plain_rule},

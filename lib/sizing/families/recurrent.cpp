@@ -86,6 +86,9 @@ CacheSpec xlstm(ConfigReader& config, const Family& family) {
 
 CacheSpec encoder(ConfigReader& config, const Family& family) {
   if (config.flag("is_decoder").value_or(false)) return plain_rule(config, family);
+  for (const char* key : {"layer_types", "sliding_window", "global_attn_every_n_layers"}) {
+    config.ignore(key);  // who sees whom within the one pass
+  }
   CacheSpec spec;
   const auto layers =
       config.count({"num_hidden_layers", "n_layers", "num_layers", "n_layer"}, "layers");

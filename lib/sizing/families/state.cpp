@@ -51,14 +51,14 @@ LayerState mamba2_state(ConfigReader& config, const Family& family, Index inner,
 LayerState delta_state(ConfigReader& config, const Family& family, const DeltaDefaults& defaults) {
   const std::string_view from = family.defaults.name;
   const Index taps = config.count_or({"linear_conv_kernel_dim"}, "convolution taps", {4, from});
-  const Index k_heads =
-      config.count_or({"linear_num_key_heads"}, "linear key heads", {defaults.key_heads, from});
+  const Index k_heads = config.count_or({"linear_num_key_heads"}, "linear key heads",
+                                        {defaults.key_heads, from, defaults.for_null});
   const Index v_heads = config.count_or({"linear_num_value_heads"}, "linear value heads",
-                                        {defaults.value_heads, from});
-  const Index k_dim =
-      config.count_or({"linear_key_head_dim"}, "linear key dim", {defaults.key_dim, from});
-  const Index v_dim =
-      config.count_or({"linear_value_head_dim"}, "linear value dim", {defaults.value_dim, from});
+                                        {defaults.value_heads, from, defaults.for_null});
+  const Index k_dim = config.count_or({"linear_key_head_dim"}, "linear key dim",
+                                      {defaults.key_dim, from, defaults.for_null});
+  const Index v_dim = config.count_or({"linear_value_head_dim"}, "linear value dim",
+                                      {defaults.value_dim, from, defaults.for_null});
   return {.kind = "gated delta",
           .conv_inner = config.product({2, k_heads, k_dim, taps - 1}) +
                         config.product({v_heads, v_dim, taps - 1}),

@@ -32,6 +32,7 @@ struct DeltaDefaults {
   Index value_heads = 0;
   Index key_dim = 0;
   Index value_dim = 0;
+  bool for_null = false;  ///< where a file says null, too
 };
 /// (2 * k_heads * k_dim + v_heads * v_dim) * (conv - 1) and v_heads * v_dim * k_dim.
 /// Yang et al. 2024 (arXiv:2412.06464). Both in f32, as llama.cpp keeps them.

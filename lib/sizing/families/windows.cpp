@@ -214,6 +214,9 @@ CacheSpec mimo_v2(ConfigReader& config, const Family& family) {
   if (window < 1) config.refuse("has sliding layers and no 'sliding_window'");
   CacheSpec spec;
   for (const Index slides : *pattern) {
+    if (slides > 1) {
+      config.refuse(fmt::format("'hybrid_layer_pattern' has {}, neither 0 nor 1", slides));
+    }
     spec.add(slides == 0 ? full_layer(sizes.kv_heads, sizes.head_dim, value_dim)
                          : window_layer(swa_heads, swa_key, swa_value, window));
   }
@@ -297,6 +300,8 @@ constexpr std::array kFamilies = {
     Family{"gpt_oss", {"GptOssConfig", 36, 64, 2880, 8, 64, 128}, window_between<2>},
     Family{"laguna", {"LagunaConfig", 40, 48, 2048, 8, 128, 512}, plain_rule},
     Family{"llama4_text", {"Llama4TextConfig", 48, 40, 5120, 8, 128}, llama4},
+    Family{"llava_mistral", kMistral, window_everywhere},
+    Family{"llava_qwen", kQwen2, window_if_used},
     Family{"mellum", {"MellumConfig", 28, 32, 2304, 4, 128, 1024}, plain_rule},
     Family{"mimo_v2", {}, mimo_v2},
     Family{"mimo_v2_flash", {}, mimo_v2},
