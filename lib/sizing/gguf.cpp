@@ -177,6 +177,14 @@ CacheSpec gguf_cache_spec(std::string_view bytes, const std::string& name) {
   const Index heads =
       std::max<Index>(data.number(header.key("attention.head_count")).value_or(0), 0);
   spec.heads = heads;
+  if (header.arch() == "t5") {
+    data.refuse("is an encoder with a decoder, of which GGUF headers do not say enough");
+  }
+  // Encoders see all tokens at once and keep nothing.
+  if (data.number(header.key("attention.causal")) == 0 || header.arch() == "t5encoder") {
+    spec.add({.kind = "encoder"}, layers);
+    return spec;
+  }
   const auto latent = header.count("attention.kv_lora_rank", "latent width");
   Index key_dim = header.count("attention.key_length", "key dim").value_or(0);
   if (key_dim == 0 && !latent) {
@@ -188,13 +196,25 @@ CacheSpec gguf_cache_spec(std::string_view bytes, const std::string& name) {
     spec.facts.push_back({"key dim", key_dim, "width / heads"});
   }
   const Index value_dim = header.count("attention.value_length", "value dim").value_or(key_dim);
+  for (const Index each : kv_heads) {
+    if (!latent && heads > 0 && each > 0 && heads % each != 0) {
+      data.refuse(fmt::format("{} kv heads do not divide {} heads", each, heads));
+    }
+  }
   const Index window = header.number("attention.sliding_window");
   const std::vector<bool> slides = sliding(header, data, layers, window);
   const Index swa_key =
       header.count("attention.key_length_swa", "key dim, window").value_or(key_dim);
   const Index swa_value =
       header.count("attention.value_length_swa", "value dim, window").value_or(value_dim);
-  const Index shared = header.number("attention.shared_kv_layers");
+  Index shared = header.number("attention.shared_kv_layers");
+  if (shared == 0 && header.arch() == "gemma3n" && layers > 20) {
+    shared = layers - 20;  // files from before the key; llama.cpp lets the first 20 own a cache
+  }
+  if (shared >= layers) {
+    data.refuse(fmt::format("'{}' is {} of {} layers",
+                            escaped(header.key("attention.shared_kv_layers")), shared, layers));
+  }
   if (shared > 0) spec.facts.push_back({"layers that share", shared, "attention.shared_kv_layers"});
   const Index rotated = latent ? header.required("rope.dimension_count", "rotated width") : 0;
   const Index indexer = header.number("attention.indexer.key_length");

@@ -121,6 +121,9 @@ GgufMetadata::GgufMetadata(std::string_view bytes, std::string name) : name_(std
   for (std::uint64_t i = 0; i < count; ++i) {
     const std::string key(cursor.take_string());
     const auto type = cursor.take<std::uint32_t>();
+    if (texts_.contains(key) || numbers_.contains(key)) {
+      refuse(fmt::format("says '{}' twice", escaped(key)));
+    }
     if (type == kString) {
       texts_[key] = std::string(cursor.take_string());
     } else if (type == kArray) {

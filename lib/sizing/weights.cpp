@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "core/error.h"
@@ -308,7 +309,15 @@ std::optional<Index> safetensors_index_bytes(std::string_view text, const std::s
   ConfigReader index(document, name);
   if (!index.is_object("metadata") || !index.is_object("weight_map")) return std::nullopt;
   auto metadata = index.object("metadata");
-  return metadata->number("total_size");
+  // Some writers put it as 1234.0.
+  const auto stated = metadata->number_if_any("total_size");
+  if (stated || !metadata->has("total_size")) return metadata->number("total_size");
+  constexpr double kWholeBelow = 9007199254740992.0;  // 2^53
+  const double size = metadata->factor("total_size").value_or(0.0);
+  if (size != std::floor(size) || size > kWholeBelow) {
+    metadata->refuse("'total_size' must be a whole number");
+  }
+  return static_cast<Index>(size);
 }
 
 }  // namespace attn

@@ -111,6 +111,23 @@ TEST(Gguf, LatentRowsWithoutTheLayersThatPredictFurtherTokens) {
               ElementsAre("61 layers of one latent row of 576"));
 }
 
+TEST(Gguf, EncodersKeepNothingAndTheirDecodersAreRefused) {
+  GgufFile bert("bert");
+  bert.count("block_count", 12).count("embedding_length", 64).count("attention.head_count", 4);
+  bert.count("attention.causal", 0);
+  EXPECT_EQ(gguf_cache_spec(bert.bytes(), "f").caching_layers(), 0);
+  GgufFile t5("t5");
+  t5.count("block_count", 12).count("embedding_length", 64).count("attention.head_count", 4);
+  EXPECT_THROW((void)gguf_cache_spec(t5.bytes(), "f"), DataError);
+}
+
+TEST(Gguf, GemmasOfBeforeTheKeyShareAsWell) {
+  GgufFile file("gemma3n");
+  file.count("block_count", 35).count("embedding_length", 2048).count("attention.head_count", 8);
+  file.count("attention.head_count_kv", 2).count("attention.key_length", 256);
+  EXPECT_EQ(gguf_cache_spec(file.bytes(), "f").caching_layers(), 20);
+}
+
 TEST(Gguf, DamagedOrHostileFilesAreRefused) {
   GgufFile file("llama");
   file.count("block_count", 2).count("embedding_length", 8).count("attention.head_count", 2);
@@ -124,6 +141,15 @@ TEST(Gguf, DamagedOrHostileFilesAreRefused) {
   std::string longest = good;
   std::memset(longest.data() + 24, 0xff, 8);  // the first key's length
   EXPECT_THROW((void)gguf_cache_spec(longest, "m"), DataError);
+  GgufFile twice("llama");
+  twice.count("block_count", 2).count("embedding_length", 64).count("attention.head_count", 4);
+  EXPECT_EQ(gguf_cache_spec(twice.bytes(), "f").layer_count(), 2);
+  twice.count("block_count", 3);
+  EXPECT_THROW((void)gguf_cache_spec(twice.bytes(), "f"), DataError);
+  GgufFile odd("llama");
+  odd.count("block_count", 2).count("embedding_length", 64).count("attention.head_count", 4);
+  odd.count("attention.head_count_kv", 3);
+  EXPECT_THROW((void)gguf_cache_spec(odd.bytes(), "f"), DataError);
   GgufFile wonder("wonder");
   wonder.count("block_count", 2).count("embedding_length", 8).count("attention.head_count", 2);
   wonder.count("attention.sliding_window", 16);

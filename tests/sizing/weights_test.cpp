@@ -2,6 +2,7 @@
 // huggingface.co, or the sum over the paper's shapes.
 
 #include "sizing/weights.h"
+#include "core/error.h"
 
 #include <gtest/gtest.h>
 
@@ -70,6 +71,12 @@ TEST(Weights, OfAnIndexAreItsTotal) {
   EXPECT_EQ(safetensors_index_bytes(
                 R"({"metadata": {"total_size": 16060522496}, "weight_map": {"a": "b"}})", "i"),
             16'060'522'496);
+  EXPECT_EQ(safetensors_index_bytes(
+                R"({"metadata": {"total_size": 1234.0}, "weight_map": {"a": "b"}})", "i"),
+            1234);
+  EXPECT_THROW((void)safetensors_index_bytes(
+                   R"({"metadata": {"total_size": 1.5}, "weight_map": {"a": "b"}})", "i"),
+               DataError);
   EXPECT_FALSE(safetensors_index_bytes(R"({"model_type": "llama"})", "i"));
 }
 

@@ -190,11 +190,25 @@ CacheSpec plain_rule(ConfigReader& config, const Family& family) {
   return all_full(sizes);
 }
 
+namespace {
+
+std::vector<std::span<const Family>> all_families() {
+  return {plain_families(),
+          head_rule_families(),
+          window_families(),
+          own_window_families(),
+          latent_families(),
+          hybrid_families(),
+          linear_attention_families(),
+          recurrent_families(),
+          sharing_families(),
+          encoder_decoder_families()};
+}
+
+}  // namespace
+
 const Family* find_family(std::string_view model_type) {
-  for (const auto families :
-       {plain_families(), head_rule_families(), window_families(), latent_families(),
-        hybrid_families(), linear_attention_families(), recurrent_families(), sharing_families(),
-        encoder_decoder_families()}) {
+  for (const auto families : all_families()) {
     for (const Family& family : families) {
       if (family.model_type == model_type) return &family;
     }
@@ -204,10 +218,7 @@ const Family* find_family(std::string_view model_type) {
 
 std::vector<std::string> family_names() {
   std::vector<std::string> names;
-  for (const auto families :
-       {plain_families(), head_rule_families(), window_families(), latent_families(),
-        hybrid_families(), linear_attention_families(), recurrent_families(), sharing_families(),
-        encoder_decoder_families()}) {
+  for (const auto families : all_families()) {
     for (const Family& family : families) {
       if (!family.model_type.empty()) names.emplace_back(family.model_type);
     }

@@ -90,6 +90,7 @@ CacheSpec plain_rule(ConfigReader& config, const Family& family);
 std::span<const Family> plain_families();
 std::span<const Family> head_rule_families();
 std::span<const Family> window_families();
+std::span<const Family> own_window_families();
 std::span<const Family> latent_families();
 std::span<const Family> hybrid_families();
 std::span<const Family> linear_attention_families();

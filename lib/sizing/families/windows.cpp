@@ -1,9 +1,8 @@
-// Families some of whose layers keep a window or a chunk.
+// Families some of whose layers keep a window.
 // Sources: transformers src/transformers/cache_utils.py@004999d and the configuration files of
-// mistral, gemma2, gemma3, cohere2, qwen2, gpt_oss, llama4; layer_types of EXAONE-4: tenstorrent
-// tt-metal model_params; Llama-4, GPT-OSS: ai-dynamo/aiconfigurator model_configs; MiMo-V2:
-// vllm model_arch_config_convertor.py; all defaults, OLMo-3, SmolLM3, Step, Laguna, GPT-Neo, CWM,
-// AFMoE, Cohere2-MoE: the configuration classes of transformers 5.24.
+// mistral, gemma2, gemma3, cohere2, qwen2, gpt_oss; layer_types of EXAONE-4: tenstorrent tt-metal
+// model_params; GPT-OSS: ai-dynamo/aiconfigurator model_configs; all defaults, OLMo-3, SmolLM3,
+// Laguna, CWM, AFMoE, Cohere2-MoE: the configuration classes of transformers 5.24.
 
 #include <fmt/core.h>
 
@@ -163,122 +162,6 @@ CacheSpec exaone4(ConfigReader& config, const Family& family) {
   return spec;
 }
 
-// Llama 4: layers without rope attend to everything, every fourth; the others to chunks.
-CacheSpec llama4(ConfigReader& config, const Family& family) {
-  const Sizes sizes = read_sizes(config, family);
-  Index chunk = 0;
-  if (!config.is_null("attention_chunk_size")) {
-    chunk = config.count_or({"attention_chunk_size"}, "chunk", {8192, family.defaults.name});
-  }
-  if (const auto words = read_layer_words(config, "layer_types", sizes.layers)) {
-    return layers_by_words(config, *words, sizes, 0);
-  }
-  auto rope = config.numbers("no_rope_layers").value_or(std::vector<Index>{});
-  if (rope.empty()) {
-    const Index n = config.count_or({"no_rope_layer_interval"}, "distance of full layers",
-                                    {4, family.defaults.name});
-    for (Index i = 0; i < sizes.layers; ++i) rope.push_back((i + 1) % n == 0 ? 0 : 1);
-  }
-  if (static_cast<Index>(rope.size()) != sizes.layers) {
-    config.refuse(
-        fmt::format("'no_rope_layers' has {} entries for {} layers", rope.size(), sizes.layers));
-  }
-  CacheSpec spec;
-  for (const Index has_rope : rope) {
-    spec.add(has_rope == 0 || chunk == 0
-                 ? full_layer(sizes)
-                 : chunk_layer(sizes.kv_heads, sizes.head_dim, sizes.head_dim, chunk));
-  }
-  return spec;
-}
-
-// MiMo-V2: hybrid_layer_pattern has 0 for full and 1 for sliding layers; these have other heads,
-// and a value is not as wide as a key. attention_chunk_size means nothing there.
-CacheSpec mimo_v2(ConfigReader& config, const Family& family) {
-  const Sizes sizes = read_sizes(config, family);
-  config.ignore("attention_chunk_size");
-  const Index value_dim = config.count({"v_head_dim"}, "value dim").value_or(sizes.head_dim);
-  const Index swa_heads =
-      config.count({"swa_num_key_value_heads"}, "kv heads, window").value_or(sizes.kv_heads);
-  const Index swa_key = config.count({"swa_head_dim"}, "head dim, window").value_or(sizes.head_dim);
-  const Index swa_value = config.count({"swa_v_head_dim"}, "value dim, window").value_or(value_dim);
-  const auto pattern = config.numbers("hybrid_layer_pattern");
-  if (!pattern) config.refuse("does not say which layers slide ('hybrid_layer_pattern')");
-  if (static_cast<Index>(pattern->size()) != sizes.layers) {
-    config.refuse(fmt::format("'hybrid_layer_pattern' has {} entries for {} layers",
-                              pattern->size(), sizes.layers));
-  }
-  const Index window = read_window(config, family);
-  config.ignore("sliding_window");
-  config.ignore("sliding_window_size");
-  if (window < 1) config.refuse("has sliding layers and no 'sliding_window'");
-  CacheSpec spec;
-  for (const Index slides : *pattern) {
-    if (slides > 1) {
-      config.refuse(fmt::format("'hybrid_layer_pattern' has {}, neither 0 nor 1", slides));
-    }
-    spec.add(slides == 0 ? full_layer(sizes.kv_heads, sizes.head_dim, value_dim)
-                         : window_layer(swa_heads, swa_key, swa_value, window));
-  }
-  return spec;
-}
-
-// Step 3.5: layers of the kind named in attention_other_setting have heads of their own.
-CacheSpec step35(ConfigReader& config, const Family& family) {
-  const Sizes sizes = read_sizes(config, family);
-  // Published files list the layers that predict further tokens behind the others.
-  const auto further =
-      static_cast<std::size_t>(config.number("num_nextn_predict_layers").value_or(0));
-  auto words = config.words("layer_types");
-  if (!words) config.refuse("does not say which layers slide ('layer_types')");
-  if (words->size() == static_cast<std::size_t>(sizes.layers) + further) {
-    words->resize(static_cast<std::size_t>(sizes.layers));
-  }
-  if (words->size() != static_cast<std::size_t>(sizes.layers)) {
-    config.refuse(
-        fmt::format("'layer_types' has {} entries for {} layers", words->size(), sizes.layers));
-  }
-  const Index window = read_window(config, family);
-  auto other = config.object("attention_other_setting");
-  if (!other) return layers_by_words(config, *words, sizes, window);
-  if (other->text("attention_type").value_or("") != "sliding_attention" || window < 1) {
-    config.refuse("'attention_other_setting' is not about sliding layers");
-  }
-  Sizes sliding = sizes;
-  sliding.kv_heads = other->required_count({"num_attention_groups"}, "kv heads, window");
-  sliding.head_dim = other->count({"head_dim"}, "head dim, window").value_or(sizes.head_dim);
-  config.note("kv heads, window", sliding.kv_heads, "attention_other_setting.num_attention_groups");
-  return layers_by_words(config, *words, sizes, window,
-                         [&](const std::string& word) -> std::optional<LayerCache> {
-                           if (word != "sliding_attention") return std::nullopt;
-                           return window_layer(sliding, window);
-                         });
-}
-
-// GPT-Neo: attention_layers is the list; attention_types [[["global", "local"], 12]] repeats words.
-CacheSpec gpt_neo(ConfigReader& config, const Family& family) {
-  const Sizes sizes = read_sizes(config, family);
-  const Index window = config.count_or({"window_size"}, "window", {256, family.defaults.name});
-  if (const auto words = read_layer_words(config, "attention_layers", sizes.layers)) {
-    config.ignore("attention_types");
-    return layers_by_words(config, *words, sizes, window);
-  }
-  if (config.has("attention_types")) {
-    const auto words = config.repeated_words("attention_types");
-    if (static_cast<Index>(words.size()) != sizes.layers) {
-      config.refuse(fmt::format("'attention_types' has {} entries for {} layers", words.size(),
-                                sizes.layers));
-    }
-    return layers_by_words(config, words, sizes, window);
-  }
-  config.note("window", window, "every second layer, by default of GPTNeoConfig");
-  CacheSpec spec;
-  for (Index i = 0; i < sizes.layers; ++i) {
-    spec.add(i % 2 == 0 ? full_layer(sizes) : window_layer(sizes, window));
-  }
-  return spec;
-}
-
 constexpr ClassDefaults kQwen2 = {"Qwen2Config", 32, 32, 4096, 32, 0, 4096};
 constexpr ClassDefaults kQwen3 = {"Qwen3Config", 32, 32, 4096, 32, 128, 4096};
 constexpr ClassDefaults kGemma3 = {"Gemma3TextConfig", 26, 8, 2304, 4, 256, 4096};
@@ -296,15 +179,11 @@ constexpr std::array kFamilies = {
     Family{"gemma3_text", kGemma3, window_between<6>},
     Family{"granite_swa", {"GraniteSWAConfig", 24, 20, 2560, 4, 0, 128}, first_of_four_full},
     Family{"granitemoe_swa", {"GraniteMoeSWAConfig", 32, 32, 4096, 0, 0, 128}, first_of_four_full},
-    Family{"gpt_neo", {"GPTNeoConfig", 24, 16, 2048}, gpt_neo},
     Family{"gpt_oss", {"GptOssConfig", 36, 64, 2880, 8, 64, 128}, window_between<2>},
     Family{"laguna", {"LagunaConfig", 40, 48, 2048, 8, 128, 512}, plain_rule},
-    Family{"llama4_text", {"Llama4TextConfig", 48, 40, 5120, 8, 128}, llama4},
     Family{"llava_mistral", kMistral, window_everywhere},
     Family{"llava_qwen", kQwen2, window_if_used},
     Family{"mellum", {"MellumConfig", 28, 32, 2304, 4, 128, 1024}, plain_rule},
-    Family{"mimo_v2", {}, mimo_v2},
-    Family{"mimo_v2_flash", {}, mimo_v2},
     Family{"ministral", kMistral, window_everywhere},
     Family{"ministral3", {"Ministral3Config", 34, 32, 4096, 8, 128}, window_everywhere},
     Family{"mistral", kMistral, window_everywhere},
@@ -335,8 +214,6 @@ constexpr std::array kFamilies = {
     Family{"qwen3_vl_text", {"Qwen3VLTextConfig", 32, 32, 4096, 32, 128}, window_if_used},
     Family{"smollm3", {"SmolLM3Config", 36, 16, 2048, 4}, smollm3},
     Family{"starcoder2", {"Starcoder2Config", 30, 24, 3072, 2}, window_everywhere},
-    Family{"step3p5", {}, step35},
-    Family{"step3p7", {}, step35},
     Family{
         "t5_gemma_module", {"T5GemmaModuleConfig", 26, 8, 2304, 4, 256, 4096}, window_between<2>},
     Family{"vaultgemma", {"VaultGemmaConfig", 26, 8, 2304, 4, 256, 4096}, window_between<2>},
