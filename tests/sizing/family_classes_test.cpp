@@ -96,6 +96,8 @@ const Said kSaid[] = {
       "num_nextn_predict_layers": 1,
       "layer_types": ["full_attention", "sliding_attention", "sliding_attention"]})",
      1000, 2 * 8 * 128 * (1000 + 512)},
+    {R"({"model_type": "step3p5", "num_hidden_layers": 1, "layer_types": ["full_attention"]})",
+     1000, 2 * 8 * 128 * 1000},
     // Layers that attend among others.
     {R"({"model_type": "zamba"})", 10, 2 * 13 * 16 * 464 * 10},
     {R"({"model_type": "zamba2", "num_hidden_layers": 3, "hidden_size": 2048,
@@ -188,6 +190,10 @@ const Refused kRefused[] = {
      "'attention_types'"},
     {R"({"model_type": "gpt_neo", "num_layers": 4, "attention_types": [[["global"], 3]]})",
      "3 entries for 4 layers"},
+    {R"({"model_type": "qwen2", "num_hidden_layers": 1, "layer_types": ["sliding_attention"]})",
+     "'use_sliding_window' is not true"},
+    {R"({"model_type": "qwen2_moe", "use_sliding_window": true})", "does not say where"},
+    {R"({"model_type": "voxtral", "text_config": {}})", "does not say its model_type"},
     {R"({"model_type": "jamba", "attn_layer_offset": 9})", "'attn_layer_offset'"},
     {R"({"model_type": "minimax", "num_hidden_layers": 1, "attn_type_list": [2]})", "neither"},
     {R"({"model_type": "mimo_v2", "num_hidden_layers": 1, "hidden_size": 64,
@@ -206,7 +212,7 @@ INSTANTIATE_TEST_SUITE_P(All, FamilyRefusals, testing::ValuesIn(kRefused),
                          });
 
 TEST(FamilyWrappers, NameFamiliesThatExist) {
-  for (const char* wrapper : {"aria", "instructblip", "got_ocr2", "voxtral", "t5gemma"}) {
+  for (const char* wrapper : {"aria", "instructblip", "got_ocr2", "t5gemma"}) {
     EXPECT_NE(find_family(inner_model_type(wrapper)), nullptr) << wrapper;
   }
 }

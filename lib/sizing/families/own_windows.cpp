@@ -133,8 +133,8 @@ constexpr std::array kFamilies = {
     Family{"llama4_text", {"Llama4TextConfig", 48, 40, 5120, 8, 128}, llama4},
     Family{"mimo_v2", {}, mimo_v2},
     Family{"mimo_v2_flash", {}, mimo_v2},
-    Family{"step3p5", {}, step35},
-    Family{"step3p7", {}, step35},
+    Family{"step3p5", {"Step3p7TextConfig", 45, 64, 4096, 8, 128}, step35},
+    Family{"step3p7", {"Step3p7TextConfig", 45, 64, 4096, 8, 128}, step35},
 };
 
 }  // namespace

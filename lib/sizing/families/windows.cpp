@@ -36,6 +36,9 @@ CacheSpec window_from(ConfigReader& config, const Family& family, bool used, Ind
   if (const auto words = read_layer_words(config, "layer_types", sizes.layers)) {
     const bool slides =
         std::find(words->begin(), words->end(), "sliding_attention") != words->end();
+    if (slides && !used) {
+      config.refuse("'layer_types' has sliding layers and 'use_sliding_window' is not true");
+    }
     return layers_by_words(config, *words, sizes, slides ? read_window(config, family) : 0);
   }
   if (!used) return all_full(sizes);
@@ -57,7 +60,16 @@ CacheSpec window_if_used(ConfigReader& config, const Family& family) {
   return window_from(config, family, config.flag("use_sliding_window").value_or(false), 28);
 }
 
-// Qwen3-MoE: the same, but for all layers; max_window_layers is not looked at.
+// Qwen2-MoE: its class and its code disagree on which layers slide.
+CacheSpec window_if_listed(ConfigReader& config, const Family& family) {
+  const bool used = config.flag("use_sliding_window").value_or(false);
+  if (used && !config.has("layer_types") && !config.is_null("sliding_window")) {
+    config.refuse("slides ('use_sliding_window') and does not say where ('layer_types')");
+  }
+  return window_if_used(config, family);
+}
+
+// Qwen3-MoE: a used window counts for all layers; max_window_layers is not looked at.
 CacheSpec window_of_all_if_used(ConfigReader& config, const Family& family) {
   config.ignore("max_window_layers");
   config.ignore("sliding_window");
@@ -201,7 +213,7 @@ constexpr std::array kFamilies = {
         "qwen2_5_omni_text", {"Qwen2_5OmniTextConfig", 28, 28, 3584, 4, 0, 32768}, window_if_used},
     Family{"qwen2_5_vl", {"Qwen2_5_VLConfig", 80, 64, 8192, 8, 0, 4096}, window_if_used},
     Family{"qwen2_5_vl_text", {"Qwen2_5_VLTextConfig", 80, 64, 8192, 8, 0, 4096}, window_if_used},
-    Family{"qwen2_moe", {"Qwen2MoeConfig", 24, 16, 2048, 16, 0, 4096}, window_if_used},
+    Family{"qwen2_moe", {"Qwen2MoeConfig", 24, 16, 2048, 16, 0, 4096}, window_if_listed},
     Family{"qwen2_vl", {"Qwen2VLConfig", 80, 64, 8192, 8, 0, 4096}, window_if_used},
     Family{"qwen2_vl_text", {"Qwen2VLTextConfig", 80, 64, 8192, 8, 0, 4096}, window_if_used},
     Family{"qwen3", kQwen3, window_if_used},

@@ -79,7 +79,6 @@ std::string_view inner_model_type(std::string_view wrapper) {
       Pair{"video_llama_3", "qwen2"},
       Pair{"video_llava", "llama"},
       Pair{"vipllava", "llama"},
-      Pair{"voxtral", "llama"},
   };
   for (const auto& [outer, inner] : kInner) {
     if (outer == wrapper) return inner;
