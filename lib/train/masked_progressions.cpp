@@ -21,18 +21,90 @@ double chosen_becomes(Index seen, Index token, Index mask) {
   return (seen == token ? kKept : 0.0) + Masking::kRandom / static_cast<double>(mask);
 }
 
-// Logarithms of the probabilities above, because a long sequence's product is below any double.
-struct LnOdds {
-  double right, wrong, mask;  // a, of what may be seen at another place
-  double chosen;              // q
-  double untouched;           // (1 - q)^n / n
+// All progressions weighed by what is seen of a sequence, to be asked for each of its places: how
+// often each agrees with what is seen is counted once, and a place leaves its own share out again.
+class Weights {
+ public:
+  Weights(std::span<const Index> seen, Index modulus, double chosen_share)
+      : seen_(seen),
+        modulus_(modulus),
+        mask_(modulus),
+        right_(static_cast<std::size_t>(modulus * (modulus - 1)), 0),
+        // Logarithms, because a long sequence's product is below any double.
+        ln_right_(std::log(1 - chosen_share + chosen_share * chosen_becomes(0, 0, mask_))),
+        ln_wrong_(std::log(chosen_share * chosen_becomes(0, 1, mask_))),
+        ln_mask_(std::log(chosen_share * Masking::kHidden)),
+        ln_chosen_(std::log(chosen_share)),
+        ln_untouched_(length() * std::log(1 - chosen_share) - std::log(length())),
+        ln_here_right_(std::log(chosen_becomes(0, 0, mask_))),
+        ln_here_wrong_(std::log(chosen_becomes(0, 1, mask_))) {
+    for (std::size_t j = 0; j < seen.size(); ++j) {
+      if (seen[j] == mask_) {
+        ++masks_;
+        continue;
+      }
+      // Each step leads to a number at a place from one start.
+      for (Index step = 1; step < modulus; ++step) {
+        const Index from = (seen[j] - step * static_cast<Index>(j) % modulus + modulus) % modulus;
+        ++right_[index(from, step)];
+      }
+    }
+  }
 
-  LnOdds(double q, Index mask_id, double length)
-      : right(std::log(1 - q + q * chosen_becomes(0, 0, mask_id))),
-        wrong(std::log(q * chosen_becomes(0, 1, mask_id))),
-        mask(std::log(q * Masking::kHidden)),
-        chosen(std::log(q)),
-        untouched(length * std::log(1 - q) - std::log(length)) {}
+  // The distribution over the numbers at a chosen place.
+  std::vector<double> posterior(Index place) const {
+    std::vector<double> ln_weights;
+    ln_weights.reserve(right_.size());
+    for (Index start = 0; start < modulus_; ++start) {
+      for (Index step = 1; step < modulus_; ++step) ln_weights.push_back(at(start, step, place));
+    }
+    const double largest = *std::max_element(ln_weights.begin(), ln_weights.end());
+    constexpr double kNothing = -746;  // exp of it is 0
+    std::vector<double> weights(static_cast<std::size_t>(modulus_), 0.0);
+    double sum = 0;
+    for (Index start = 0; start < modulus_; ++start) {
+      for (Index step = 1; step < modulus_; ++step) {
+        const double below = ln_weights[index(start, step)] - largest;
+        if (below < kNothing) continue;
+        const double weight = std::exp(below);
+        weights[static_cast<std::size_t>((start + step * place) % modulus_)] += weight;
+        sum += weight;
+      }
+    }
+    for (double& weight : weights) weight /= sum;
+    return weights;
+  }
+
+ private:
+  double length() const { return static_cast<double>(seen_.size()); }
+  std::size_t index(Index start, Index step) const {
+    return static_cast<std::size_t>(start * (modulus_ - 1) + step - 1);
+  }
+
+  // ln of a progression's weight, knowing that the place was chosen.
+  double at(Index start, Index step, Index place) const {
+    const Index here = seen_[static_cast<std::size_t>(place)];
+    const bool hidden = here == mask_;
+    const bool right_here = here == (start + step * place) % modulus_;
+    const auto others = static_cast<Index>(seen_.size()) - 1;
+    const Index masks = masks_ - (hidden ? 1 : 0);
+    const Index right = right_[index(start, step)] - (right_here ? 1 : 0);
+    const Index wrong = others - masks - right;
+    double ln = ln_chosen_ + static_cast<double>(right) * ln_right_ +
+                static_cast<double>(wrong) * ln_wrong_ + static_cast<double>(masks) * ln_mask_;
+    // ln(e^a + e^b) = a + ln(1 + e^(b - a))
+    if (right == others) ln += std::log1p(std::exp(ln_untouched_ - ln));
+    return ln + (hidden       ? std::log(Masking::kHidden)
+                 : right_here ? ln_here_right_
+                              : ln_here_wrong_);
+  }
+
+  std::span<const Index> seen_;
+  Index modulus_, mask_;      // the mask is the number after the last token
+  std::vector<Index> right_;  // (start, step): places that are as in the progression
+  Index masks_ = 0;           // places that are hidden
+  // a above, of what may be seen at another place; q; (1 - q)^n / n; b above, of the place itself.
+  double ln_right_, ln_wrong_, ln_mask_, ln_chosen_, ln_untouched_, ln_here_right_, ln_here_wrong_;
 };
 
 }  // namespace
@@ -75,39 +147,7 @@ Batch MaskedProgressions::training_batch(Index step, Index batch) const {
 }
 
 std::vector<double> MaskedProgressions::posterior(std::span<const Index> seen, Index place) const {
-  const Index modulus = settings_.modulus;
-  const Index mask = masking_.mask;
-  const LnOdds odds(settings_.mask_fraction, mask, static_cast<double>(seen.size()));
-  std::vector<double> ln_weights;  // of progression start, step
-  for (Index start = 0; start < modulus; ++start) {
-    for (Index step = 1; step < modulus; ++step) {
-      double others = odds.chosen;
-      bool untouched = true;
-      for (std::size_t j = 0; j < seen.size(); ++j) {
-        if (static_cast<Index>(j) == place) continue;
-        const bool right = seen[j] == (start + step * static_cast<Index>(j)) % modulus;
-        others += right ? odds.right : seen[j] == mask ? odds.mask : odds.wrong;
-        untouched = untouched && right;
-      }
-      // ln(e^a + e^b) = a + ln(1 + e^(b - a))
-      if (untouched) others += std::log1p(std::exp(odds.untouched - others));
-      const Index token = (start + step * place) % modulus;
-      const Index here = seen[static_cast<std::size_t>(place)];
-      ln_weights.push_back(others + std::log(chosen_becomes(here, token, mask)));
-    }
-  }
-  const double largest = *std::max_element(ln_weights.begin(), ln_weights.end());
-  std::vector<double> weights(static_cast<std::size_t>(modulus), 0.0);
-  double sum = 0;
-  for (std::size_t i = 0; i < ln_weights.size(); ++i) {
-    const Index start = static_cast<Index>(i) / (modulus - 1);
-    const Index step = 1 + static_cast<Index>(i) % (modulus - 1);
-    const double weight = std::exp(ln_weights[i] - largest);
-    weights[static_cast<std::size_t>((start + step * place) % modulus)] += weight;
-    sum += weight;
-  }
-  for (double& weight : weights) weight /= sum;
-  return weights;
+  return Weights(seen, settings_.modulus, settings_.mask_fraction).posterior(place);
 }
 
 void MaskedProgressions::judge(Batch& batch) {
@@ -121,11 +161,12 @@ void MaskedProgressions::judge(Batch& batch) {
       const auto shown = batch.key_mask.begin() + row * batch.seq_len;
       length = static_cast<std::size_t>(std::count(shown, shown + batch.seq_len, 1));
     }
-    const std::span<const Index> seen(batch.ids.data() + first, length);
+    const Weights weights({batch.ids.data() + first, length}, settings_.modulus,
+                          settings_.mask_fraction);
     for (std::size_t i = 0; i < length; ++i) {
       const Index target = batch.targets[first + i];
       if (target == kIgnoreIndex) continue;
-      const std::vector<double> known = posterior(seen, static_cast<Index>(i));
+      const std::vector<double> known = weights.posterior(static_cast<Index>(i));
       nats -= std::log(known[static_cast<std::size_t>(target)]);
       ++counted;
       const double best = *std::max_element(known.begin(), known.end());

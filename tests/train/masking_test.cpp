@@ -95,6 +95,58 @@ TEST(MaskedProgressions, ThePosteriorIsWhatComesOut) {
   }
 }
 
+// The formula of the header as it stands, progression by progression and place by place.
+std::vector<double> by_the_formula(const std::vector<Index>& seen, std::size_t place, Index numbers,
+                                   double q) {
+  const auto n = static_cast<double>(seen.size());
+  std::vector<double> weights(static_cast<std::size_t>(numbers), 0.0);
+  for (Index start = 0; start < numbers; ++start) {
+    for (Index step = 1; step < numbers; ++step) {
+      double chosen = q;
+      double untouched = std::pow(1 - q, n) / n;
+      double here = 0;
+      Index token = 0;
+      for (std::size_t j = 0; j < seen.size(); ++j) {
+        const Index x = (start + step * static_cast<Index>(j)) % numbers;
+        const double becomes =
+            seen[j] == numbers ? 0.8
+                               : (seen[j] == x ? 0.1 : 0.0) + 0.1 / static_cast<double>(numbers);
+        if (j == place) {
+          here = becomes;
+          token = x;
+          continue;
+        }
+        chosen *= (seen[j] == x ? 1 - q : 0.0) + q * becomes;
+        untouched *= seen[j] == x ? 1 : 0;
+      }
+      weights[static_cast<std::size_t>(token)] += here * (chosen + untouched);
+    }
+  }
+  const double sum = std::accumulate(weights.begin(), weights.end(), 0.0);
+  for (double& weight : weights) weight /= sum;
+  return weights;
+}
+
+TEST(MaskedProgressions, ThePosteriorIsThatOfTheFormula) {
+  MaskedProgressions::Settings settings;
+  settings.modulus = 6;
+  settings.seq_len = settings.min_len = 8;
+  settings.mask_fraction = 0.2;
+  const MaskedProgressions data(settings);
+  for (const std::vector<Index>& seen : std::vector<std::vector<Index>>{{1, 3, 5, 1, 3, 5, 1, 3},
+                                                                        {1, 3, 5, 1, 6, 5, 1, 3},
+                                                                        {6, 3, 6, 2, 6, 5, 6, 3},
+                                                                        {0, 0, 0, 4, 4, 4, 6, 6}}) {
+    for (std::size_t place = 0; place < seen.size(); ++place) {
+      const auto found = data.posterior(seen, static_cast<Index>(place));
+      const auto wanted = by_the_formula(seen, place, 6, 0.2);
+      for (std::size_t token = 0; token < 6; ++token) {
+        EXPECT_NEAR(found[token], wanted[token], 1e-12) << place << " " << token;
+      }
+    }
+  }
+}
+
 // 2000 tokens, every seventh hidden: their product of probabilities is below any double.
 TEST(MaskedProgressions, ALongSequenceLeavesNoDoubt) {
   const MaskedProgressions data{MaskedProgressions::Settings()};
