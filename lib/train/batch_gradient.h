@@ -36,8 +36,9 @@ class BatchGradient {
   /// The mean loss of the batch; sets gradients (params().size()) to its gradient.
   double compute(const Batch& batch, T* gradients, const GradientOptions& options = {});
 
-  /// Loss and accuracy alone, without dropout and smoothing. `exact` is what greedy decoding from
-  /// each prefix would come to: a sequence is right only if every judged token is.
+  /// Loss and accuracy alone, without dropout and smoothing. `exact` is teacher-forced: each guess
+  /// reads the true tokens before it, and a sequence is right only if every judged token is. Greedy
+  /// decoding gets just those right too: until its first mistake it reads the same tokens.
   Evaluation evaluate(const Batch& batch);
 
  private:
