@@ -29,7 +29,9 @@ TextLines::TextLines(const TextScan& scan) {
     const std::string_view text = as_text(file.source->bytes());
     for (std::size_t at = 0; at < text.size();) {
       const std::size_t end = std::min(text.find('\n', at), text.size());
-      if (end > at) lines_.push_back(text.substr(at, end - at));
+      std::string_view line = text.substr(at, end - at);
+      if (line.ends_with('\r')) line.remove_suffix(1);
+      if (!line.empty()) lines_.push_back(line);
       at = end + 1;
     }
   }

@@ -9,8 +9,8 @@
 
 namespace attn {
 
-/// The lines of a text's files, without their ends; empty ones are left out. They stay in the
-/// files.
+/// The lines of a text's files, without their ends ("\n" or "\r\n"); empty ones are left out. They
+/// stay in the files.
 class TextLines {
  public:
   explicit TextLines(const TextScan& scan);

@@ -12,6 +12,28 @@
 namespace attn {
 namespace {
 
+// Carriage returns that are parts of line ends, which no line holds.
+Index ending_returns(const TextScan& scan) {
+  Index found = 0;
+  for (const TextScan::File& file : scan.files) {
+    const std::string_view text = as_text(file.source->bytes());
+    for (std::size_t at = text.find('\r'); at < text.size(); at = text.find('\r', at + 1)) {
+      if (at + 1 == text.size() || text[at + 1] == '\n') ++found;
+    }
+  }
+  return found;
+}
+
+// What occurs in the lines: the same whichever way they end.
+std::string line_vocabulary(const TextScan& scan) {
+  std::string vocabulary = scan.vocabulary();
+  const auto returns = scan.counts.find('\r');
+  if (returns != scan.counts.end() && returns->second == ending_returns(scan)) {
+    std::erase(vocabulary, '\r');
+  }
+  return vocabulary;
+}
+
 // Line ends and tabs have one id each, whether or not they occurred.
 std::string with_character(std::string vocabulary, char wanted) {
   const auto place = std::lower_bound(
@@ -41,7 +63,8 @@ std::shared_ptr<const Tokenizer> byte_tokenizer(TextUse use) {
 }
 
 std::shared_ptr<const Tokenizer> char_tokenizer(const TextScan& scan, TextUse use) {
-  std::string vocabulary = scan.vocabulary();
+  const bool by_lines = use != TextUse::kWindows && use != TextUse::kMasked;
+  std::string vocabulary = by_lines ? line_vocabulary(scan) : scan.vocabulary();
   SpecialTokens specials;
   if (use == TextUse::kMasked) specials.mask = static_cast<Index>(scan.counts.size());
   if (use == TextUse::kTwoStackPairs) {

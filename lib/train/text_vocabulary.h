@@ -19,7 +19,8 @@ enum class TextUse {
 /// "characters" or "bytes". Throws UsageError for another word.
 TextUnit parse_text_unit(const std::string& name);
 
-/// A tokenizer for what was found in a text.
+/// A tokenizer for what was found in a text, without the carriage returns of line ends where lines
+/// are wanted.
 std::shared_ptr<const Tokenizer> make_text_tokenizer(const TextScan& scan, TextUse use);
 
 /// Throws UsageError where an earlier run's tokenizer lacks what the use needs.

@@ -12,6 +12,7 @@
 #include "text/char_tokenizer.h"
 #include "train/file_tokens.h"
 #include "train/text_lines.h"
+#include "train/text_vocabulary.h"
 
 namespace attn {
 namespace {
@@ -98,6 +99,22 @@ LinePairs line_pairs(const std::string& text, std::optional<Index> longest = {})
   LinePairs::Settings settings;
   settings.longest = longest;
   return {TextLines(scan_of(text)), std::make_shared<CharTokenizer>("abc"), settings, "p.tsv"};
+}
+
+TEST(TextLines, ACarriageReturnBeforeTheEndIsNoPartOfALine) {
+  const TextScan scan = scan_of("ab\r\n\r\na\rb\nb\r");
+  const TextLines lines(scan);
+  ASSERT_EQ(lines.size(), 3);
+  EXPECT_EQ(lines.line(0), "ab");
+  EXPECT_EQ(lines.line(1), "a\rb");
+  EXPECT_EQ(lines.line(2), "b");
+  EXPECT_EQ(lines.where(1), "names.txt: line 3");
+  const auto size = [](const std::string& text, TextUse use) {
+    return make_text_tokenizer(scan_of(text), use)->vocab_size();
+  };
+  EXPECT_EQ(size("ab\r\na\r", TextUse::kLines), 3) << "a, b and the line end";
+  EXPECT_EQ(size("ab\r\na\rb", TextUse::kLines), 4) << "one in a line is a token";
+  EXPECT_EQ(size("ab\r\n", TextUse::kWindows), 4) << "as the text stands";
 }
 
 TEST(LinePairs, EachLineIsASourceAndATarget) {
