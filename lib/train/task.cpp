@@ -6,7 +6,6 @@
 
 #include "core/error.h"
 #include "core/text.h"
-#include "text/char_tokenizer.h"
 #include "train/file_tasks.h"
 #include "train/toy_tasks.h"
 
@@ -170,32 +169,6 @@ Task make_task(const TaskSettings& settings) {
   task.name = known.name;
   task.arch = arch;
   task.defaults = known.defaults;
-  return task;
-}
-
-Task progressions_task(Index seq_len, std::uint64_t seed) {
-  TaskSettings settings;
-  settings.seq_len = seq_len;
-  settings.seed = seed;
-  return make_task(settings);
-}
-
-Task text_task(std::string_view text, const std::string& name,
-               const TextWindows::Settings& settings) {
-  auto tokenizer = CharTokenizer::from_text(text, name);
-  auto data = std::make_unique<TextWindows>(tokenizer->encode(text), tokenizer->vocab_size(),
-                                            settings, name);
-  Task task;
-  task.name = "text";
-  task.about = fmt::format("{}: {} characters, {} distinct; the last {} are held out", name,
-                           grouped(data->training_tokens() + data->held_out_tokens()),
-                           tokenizer->vocab_size(), grouped(data->held_out_tokens()));
-  task.yardstick_name = "unigram";
-  task.yardstick_about = "guessing by the characters' frequencies alone";
-  task.yardstick = data->unigram_entropy();
-  task.evaluated_over = fmt::format("{} held-out windows", data->evaluation_batch().batch);
-  task.tokenizer = std::move(tokenizer);
-  task.data = std::move(data);
   return task;
 }
 

@@ -13,7 +13,6 @@
 #include "text/tokenizer.h"
 #include "train/data_source.h"
 #include "train/schedule.h"
-#include "train/text_windows.h"
 
 namespace attn {
 
@@ -95,13 +94,5 @@ const std::vector<Arch>& task_archs(std::string_view name);
 /// Throws UsageError for an unknown name (with the nearest one), an arrangement that cannot learn
 /// the task, and settings out of range; DataError for files that cannot be read or are too short.
 Task make_task(const TaskSettings& settings);
-
-/// Arithmetic progressions modulo 10 (train/progressions.h). Throws UsageError for seq_len below 3.
-Task progressions_task(Index seq_len, std::uint64_t seed);
-
-/// A text by characters: its vocabulary is what occurs in it. `name` calls it in messages. Throws
-/// DataError for invalid UTF-8 and for a text too short for its windows.
-Task text_task(std::string_view text, const std::string& name,
-               const TextWindows::Settings& settings);
 
 }  // namespace attn

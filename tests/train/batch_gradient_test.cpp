@@ -7,18 +7,14 @@
 #include "core/error.h"
 #include "core/rng.h"
 #include "train/progressions.h"
+#include "train_helpers.h"
 
 namespace attn {
 namespace {
 
-ModelConfig tiny(Arch arch = Arch::kDecoder) {
-  ModelConfig config;
+ModelConfig tiny_of(Arch arch) {
+  ModelConfig config = tiny();
   config.arch = arch;
-  config.vocab_size = 10;
-  config.dim = 16;
-  config.heads = 2;
-  config.mlp_hidden = 16;
-  config.depth = 1;
   if (arch == Arch::kEncoderDecoder) {
     config.source_vocab_size = 12;
     config.encoder_depth = 1;
@@ -76,7 +72,7 @@ class BatchGradientOf : public ::testing::TestWithParam<Arch> {};
 // Padding and chunks change nothing: a batch is its sequences one by one, each without padding.
 // With dropout too: what is hidden of a sequence depends on its number in the update.
 TEST_P(BatchGradientOf, APaddedBatchIsItsSequences) {
-  const ModelConfig config = tiny(GetParam());
+  const ModelConfig config = tiny_of(GetParam());
   Transformer<double> model(config);
   model.params().initialise(3);
   const Index sequences = 2 * chunk_sequences(config, 9, 11) + 2;
@@ -107,7 +103,7 @@ TEST_P(BatchGradientOf, APaddedBatchIsItsSequences) {
 }
 
 TEST_P(BatchGradientOf, EvaluationIsOverTheSequences) {
-  Transformer<double> model(tiny(GetParam()));
+  Transformer<double> model(tiny_of(GetParam()));
   model.params().initialise(3);
   const Batch batch = padded(GetParam(), 40, 9);
   BatchGradient<double> gradient(model, 2);
@@ -129,7 +125,7 @@ TEST_P(BatchGradientOf, EvaluationIsOverTheSequences) {
 }
 
 TEST_P(BatchGradientOf, ThreadsChangeNoBit) {
-  const ModelConfig config = tiny(GetParam());
+  const ModelConfig config = tiny_of(GetParam());
   Transformer<float> model(config);
   model.params().initialise(3);
   const Batch batch = padded(GetParam(), 5 * chunk_sequences(config, 9, 11) + 1, 9);

@@ -4,23 +4,15 @@
 
 #include "train/progressions.h"
 #include "train/trainer.h"
+#include "train_helpers.h"
 
 namespace attn {
 namespace {
 
-ModelConfig tiny() {
-  ModelConfig config;
-  config.dim = 8;
-  config.heads = 2;
-  config.mlp_hidden = 6;
-  config.depth = 1;
-  return config.completed();
-}
-
 // Matrices: tokens 10 x 8, four projections 8 x 8, 6 x 8 and 8 x 6, head 10 x 8. The rest: two
 // norms a block and the last one of 2 x 8, four biases of 8, those of the MLP 6 + 8, the head's 10.
 TEST(Decay, CountsMatricesAndTheRest) {
-  const auto layout = parameter_layout(tiny());
+  const auto layout = parameter_layout(tiny(8, 6));
   const DecayCounts counts = count_decayed(layout, DecayScope::kMatrices);
   EXPECT_EQ(counts.decayed, 80 + 4 * 64 + 2 * 48 + 80);
   EXPECT_EQ(counts.decayed_tensors, 8);
@@ -32,7 +24,7 @@ TEST(Decay, CountsMatricesAndTheRest) {
 }
 
 TEST(Decay, RunsCoverTheLayoutOnceAndInOrder) {
-  const auto layout = parameter_layout(tiny());
+  const auto layout = parameter_layout(tiny(8, 6));
   const Index size = layout.back().place.offset + layout.back().place.size();
   for (const Index most : {Index{7}, Index{64}, Index{1} << 16}) {
     for (const auto scope : {DecayScope::kAll, DecayScope::kMatrices}) {
@@ -60,7 +52,7 @@ TEST(Decay, RunsCoverTheLayoutOnceAndInOrder) {
 // then the same step for both. So what decay changes is known without knowing the step.
 TEST(Decay, PullsMatricesAlone) {
   const auto updated = [](double weight_decay, DecayScope scope) {
-    Transformer<double> model(tiny());
+    Transformer<double> model(tiny(8, 6));
     model.params().initialise(5);
     const Progressions data(5);
     TrainerSettings settings;
@@ -73,7 +65,7 @@ TEST(Decay, PullsMatricesAlone) {
     return std::vector<double>(model.params().values(),
                                model.params().values() + model.params().size());
   };
-  Transformer<double> start(tiny());
+  Transformer<double> start(tiny(8, 6));
   start.params().initialise(5);
   const auto none = updated(0, DecayScope::kAll);
   for (const auto scope : {DecayScope::kAll, DecayScope::kMatrices}) {

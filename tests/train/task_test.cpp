@@ -1,5 +1,6 @@
 #include "train/task.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <unistd.h>
@@ -11,17 +12,22 @@
 
 #include "core/error.h"
 #include "text/char_tokenizer.h"
+#include "train_helpers.h"
 
 namespace attn {
 namespace {
 
+using ::testing::EndsWith;
+
 TEST(Task, ProgressionsHaveAFloor) {
-  const Task task = progressions_task(12, 0);
+  const Task task = make_task({});
   EXPECT_EQ(task.yardstick_name, "floor");
   EXPECT_DOUBLE_EQ(task.yardstick, std::log(9.0) / 11);
   EXPECT_EQ(task.data->evaluation_batch().batch, 90);
   EXPECT_EQ(task.tokenizer->encode("3 5"), (std::vector<Index>{3, 5}));
-  EXPECT_THROW(progressions_task(2, 0), UsageError);
+  TaskSettings settings;
+  settings.seq_len = 2;
+  EXPECT_THROW(make_task(settings), UsageError);
 }
 
 std::string refusal(const TaskSettings& settings) {
@@ -219,21 +225,20 @@ TEST_F(TaskFromFiles, OneThingIsLearned) {
 TEST(Task, ATextIsHeldAgainstItsFrequencies) {
   std::string text;
   for (int i = 0; i < 100; ++i) text += "ab";
-  TextWindows::Settings settings;
+  TaskSettings settings;
   settings.seq_len = 4;
-  const Task task = text_task(text, "letters", settings);
+  const Task task = text_task(text, settings);
   EXPECT_EQ(task.yardstick_name, "unigram");
   EXPECT_NEAR(task.yardstick, std::log(2.0), 1e-12);
   EXPECT_EQ(task.data->vocab_size(), 2);
   EXPECT_EQ(task.tokenizer->decode(std::vector<Index>{0, 1}), "ab");
-  EXPECT_EQ(task.about, "letters: 200 characters, 2 distinct; the last 20 are held out");
+  EXPECT_THAT(task.about, EndsWith("text: 200 characters, 2 distinct; the last 20 are held out"));
 }
 
 TEST(Task, ATextThatCannotBeLearnedIsNamed) {
-  const TextWindows::Settings settings;
-  EXPECT_THROW(text_task("too short", "letters", settings), DataError);
-  EXPECT_THROW(text_task("ab\xff", "letters", settings), DataError);
-  EXPECT_THROW(text_task("", "letters", settings), DataError);
+  EXPECT_THROW(text_task("too short", {}), DataError);
+  EXPECT_THROW(text_task("ab\xff", {}), DataError);
+  EXPECT_THROW(text_task("", {}), DataError);
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "ops/vector.h"
 #include "text/id_tokenizer.h"
 #include "train/progressions.h"
+#include "train_helpers.h"
 
 namespace attn {
 namespace {
@@ -40,15 +41,6 @@ TEST(Trainer, ThreadsChangeNoByteOfTheCheckpoint) {
   for (const int threads : {2, 3, 8}) {
     EXPECT_TRUE(trained_file(threads) == expected) << threads << " threads";
   }
-}
-
-ModelConfig tiny() {
-  ModelConfig config;
-  config.dim = 16;
-  config.heads = 2;
-  config.mlp_hidden = 16;
-  config.depth = 1;
-  return config.completed();
 }
 
 // The chunks of a step are summed as one batch: the mean over all targets, not a mean of means.
@@ -288,6 +280,7 @@ TEST(Trainer, RefusesSettingsAndDataThatDoNotFit) {
   refused([](TrainerSettings& s) { s.adamw.beta1 = 1; });
   refused([](TrainerSettings& s) { s.adamw.eps = std::nan(""); });
   refused([](TrainerSettings& s) { s.accumulate = 0; });
+  refused([](TrainerSettings& s) { s.steps = Index{1} << 32; });
   refused([](TrainerSettings& s) { s.batch = s.accumulate = Index{1} << 32; });
   refused([](TrainerSettings& s) { s.min_lr = 1; });
   refused([](TrainerSettings& s) { s.warmup = -1; });

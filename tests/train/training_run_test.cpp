@@ -10,6 +10,7 @@
 #include "train/progressions.h"
 #include "train/task.h"
 #include "train/training_settings.h"
+#include "train_helpers.h"
 
 // A run that is stopped anywhere and goes on from its file must leave the bytes of one that was not
 // stopped: for every task, in every arrangement that can learn it.
@@ -137,9 +138,18 @@ std::vector<Subject> subjects() {
   all.push_back({"text", [] {
                    std::string text;
                    for (int i = 0; i < 60; ++i) text += std::to_string(i * i) + " and ";
-                   return text_task(text, "squares", {.seq_len = 6, .most_windows = 9, .seed = 6});
+                   TaskSettings settings;
+                   settings.seq_len = 6;
+                   settings.eval_windows = 9;
+                   settings.seed = 6;
+                   return text_task(text, settings);
                  }});
-  all.push_back({"without improvement", [] { return progressions_task(6, 6); },
+  all.push_back({"without improvement",
+                 [] {
+                   TaskSettings settings;
+                   settings.seq_len = settings.seed = 6;
+                   return make_task(settings);
+                 },
                  [](TrainingSettings& settings) {
                    settings.trainer.adamw.lr = 0;
                    settings.trainer.steps = 40;
@@ -229,16 +239,8 @@ TEST(TrainingRun, StopsEarlyWithoutImprovement) {
   EXPECT_EQ(record.evaluations.size(), 3U);
 }
 
-ModelConfig tiny() {
-  ModelConfig config;
-  config.dim = 8;
-  config.heads = 2;
-  config.depth = 1;
-  return config;
-}
-
 struct Parts {
-  Transformer<float> model{tiny()};
+  Transformer<float> model{tiny(8, 32)};
   Progressions data{1, 6};
   TrainerSettings settings;
   Parts() {
