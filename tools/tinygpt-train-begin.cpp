@@ -18,8 +18,7 @@ void copy_parameters(const Transformer<float>& from, Transformer<float>& to) {
 
 }  // namespace
 
-std::unique_ptr<Transformer<float>> begin_model(const TrainOptions& options,
-                                                const TrainingPlan& plan, PooledLosses& pooled) {
+std::unique_ptr<Transformer<float>> begin_model(const TrainOptions& options, TrainingPlan& plan) {
   if (!options.resume.empty()) return std::move(options.earlier->checkpoint.model);
   auto model = std::make_unique<Transformer<float>>(plan.config);
   if (options.earlier == nullptr) {
@@ -33,8 +32,9 @@ std::unique_ptr<Transformer<float>> begin_model(const TrainOptions& options,
     return model;
   }
   BatchGradient<float> gradient(earlier, plan.settings.trainer.threads);
+  PooledLosses& pooled = plan.settings.pooled.emplace();
   pooled.before = gradient.evaluate(plan.task.data->evaluation_batch()).loss;
-  pooled.later_step = std::max<Index>(1, (options.earlier->step + 19) / 20);
+  pooled.later_step = uptraining_updates(options.earlier->step);
   copy_parameters(*pool_kv_heads(earlier, plan.config.kv_heads), *model);
   return model;
 }

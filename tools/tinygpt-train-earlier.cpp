@@ -2,9 +2,6 @@
 
 #include <fmt/core.h>
 
-#include <algorithm>
-#include <variant>
-
 #include "core/error.h"
 #include "core/text.h"
 #include "io/provenance.h"
@@ -22,6 +19,10 @@ std::string data_option(const std::string& task) {
 [[noreturn]] void refuse(const EarlierRun& run, const SettingChange& change) {
   throw UsageError(fmt::format("{} is another run: {}", run.name, change.text()),
                    {"--init-from begins a new run with its parameters"});
+}
+
+[[noreturn]] void refuse_shape(const EarlierRun& run, const SettingChange& change) {
+  throw UsageError(fmt::format("{} has a model of another shape: {}", run.name, change.text()));
 }
 
 // What the command line says is to be learnt, in a file's words; empty where it says nothing.
@@ -59,17 +60,20 @@ void take_resumed(cli::OptionTable& table, TrainOptions& options) {
   take_task_settings(run.settings.task_settings, options.task);
 }
 
-// The recipe of a run as it ended: its rate stays where it was.
+// The recipe of a run as it ended: its rate stays where it was, unless the schedule had brought it
+// to so little that nothing more would be learnt.
 void take_ending(const EarlierRun& run, TrainOptions& options) {
   TrainingSettings settings = run.settings;
   TrainerSettings& t = settings.trainer;
-  t.adamw.lr = t.rates().rate(run.step - 1);
+  constexpr double kTooLittle = 0.1;  // of the highest
+  if (run.last_rate() >= kTooLittle * t.adamw.lr) t.adamw.lr = run.last_rate();
   t.schedule = ScheduleKind::kConstant;
   t.min_lr = 0;
   t.warmup = 0;
   t.log_gradients = false;
   settings.patience = 0;
   settings.eval_every = 0;
+  settings.pooled.reset();
   take_training(settings, options);
   options.steps.reset();
 }
@@ -85,16 +89,7 @@ void take_beginning(const cli::OptionTable& table, TrainOptions& options) {
   }
   if (run.step > 0) take_ending(run, options);
   options.training.init = "checkpoint";
-  // Ainslie et al. 2023 (arXiv:2305.13245) train on for 5 % of the original updates.
-  if (run.step > 0 && table.given("kv-heads")) {
-    options.steps = std::max<Index>(1, (run.step + 19) / 20);
-  }
-}
-
-std::string text_of(const Setting& value) {
-  if (const auto* text = std::get_if<std::string>(&value)) return *text;
-  if (const auto* number = std::get_if<double>(&value)) return fmt::format("{}", *number);
-  return fmt::format("{}", std::get<Index>(value));
+  if (run.step > 0 && table.given("kv-heads")) options.steps = uptraining_updates(run.step);
 }
 
 // The attributes of two models that differ.
@@ -104,8 +99,8 @@ std::vector<SettingChange> model_changes(const ModelConfig& was, const ModelConf
   std::vector<SettingChange> found;
   for (std::size_t i = 0; i < old_list.size(); ++i) {
     if (old_list[i].second == new_list[i].second) continue;
-    found.push_back(
-        {old_list[i].first, text_of(old_list[i].second), text_of(new_list[i].second), false});
+    found.push_back({old_list[i].first, setting_text(old_list[i].second),
+                     setting_text(new_list[i].second), false});
   }
   return found;
 }
@@ -152,10 +147,18 @@ std::vector<SettingChange> check_resumed(const EarlierRun& run, const TrainingSe
   return all;
 }
 
+void check_same_arch(const EarlierRun& run, const TrainOptions& options) {
+  if (!options.model.arch || *options.model.arch == run.config.arch) return;
+  const SettingChange change{"arch", enum_name(run.config.arch), enum_name(*options.model.arch),
+                             false};
+  if (!options.resume.empty()) refuse(run, change);
+  refuse_shape(run, change);
+}
+
 void check_begun_from(const EarlierRun& run, const ModelConfig& config) {
   for (const SettingChange& change : model_changes(run.config, config)) {
     if (change.name == "kv_heads" || change.name == "seq_len") continue;
-    throw UsageError(fmt::format("{} has a model of another shape: {}", run.name, change.text()));
+    refuse_shape(run, change);
   }
 }
 

@@ -78,6 +78,7 @@ void check_tokenizer(const TrainOptions& options, const cli::Session& session) {
 }  // namespace
 
 TrainingPlan make_plan(const TrainOptions& options, const cli::Session& session) {
+  if (options.earlier != nullptr) check_same_arch(*options.earlier, options);
   check_tokenizer(options, session);
   TrainingPlan plan;
   plan.task = task_of(options);

@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 #include <vector>
@@ -33,12 +34,53 @@ const char* outcome_name(RunOutcome outcome) {
   return "";
 }
 
+// What a loss of text comes to in the field's other words.
+void put_text_measures(const Task& task, double loss, cli::Json& into) {
+  if (!task.data_digest.empty()) into["perplexity"] = cli::json_number(std::exp(loss));
+  std::string bits = bits_per(task);
+  if (bits.empty()) return;
+  std::replace(bits.begin(), bits.end(), ' ', '_');
+  into[bits] = cli::json_number(loss / std::log(2.0));
+}
+
+// Null where no heads were pooled.
+const PooledLosses* pooled_of(const TrainingResult& result) {
+  const auto& pooled = result.plan.settings.pooled;
+  return pooled ? &*pooled : nullptr;
+}
+
+cli::Json json_pooled(const PooledLosses& pooled, const TrainingState<float>& state) {
+  cli::Json losses;
+  losses["loss_before"] = cli::json_number(pooled.before);
+  losses["loss_after"] = cli::json_number(state.evaluations.front().loss);
+  if (pooled.later) {
+    losses["later_step"] = pooled.later_step;
+    losses["loss_later"] = cli::json_number(*pooled.later);
+  }
+  return losses;
+}
+
+// Of the first update that was logged.
+cli::Json json_gradients(const GradientLog& log, const std::vector<ParamInfo>& layout) {
+  cli::Json found;
+  found["update"] = log.updates.front();
+  found["blocks"] = cli::Json::array();
+  for (const GradientNorms& group : gradient_norms(log, 0, layout)) {
+    cli::Json one = {{"name", group.name}, {"norm", cli::json_number(group.all)}};
+    if (group.attention > 0) one["attention_out"] = cli::json_number(group.attention);
+    if (group.mlp > 0) one["mlp_out"] = cli::json_number(group.mlp);
+    found["blocks"].push_back(one);
+  }
+  return found;
+}
+
 cli::Json json_evaluation(const Task& task, const EvaluationPoint& point) {
   cli::Json one = {{"step", point.step},
                    {"loss", cli::json_number(point.loss)},
                    {"accuracy", cli::json_number(judged_accuracy(task, point))},
                    {"exact", cli::json_number(point.exact)}};
   if (point.sample_loss) one["train_loss"] = cli::json_number(*point.sample_loss);
+  put_text_measures(task, point.loss, one);
   return one;
 }
 
@@ -56,6 +98,7 @@ cli::Json json_report(const TrainingResult& result) {
     document[task.yardstick_name] = cli::json_number(task.yardstick);
   }
   document["loss"] = cli::json_number(run.last.finite() ? end.loss : run.last.loss);
+  if (run.last.finite()) put_text_measures(task, end.loss, document);
   document["accuracy"] = cli::json_number(judged_accuracy(task, end));
   document["diverged"] = diverged;
   document["outcome"] = outcome_name(run.outcome);
@@ -65,15 +108,16 @@ cli::Json json_report(const TrainingResult& result) {
   if (best != nullptr) {
     document["best"] = {{"step", best->step}, {"loss", cli::json_number(best->loss)}};
   }
-  if (result.pooled != nullptr) {
-    const PooledLosses& pooled = *result.pooled;
-    cli::Json& losses = document["pooled"];
-    losses["loss_before"] = cli::json_number(pooled.before);
-    if (pooled.after) losses["loss_after"] = cli::json_number(*pooled.after);
-    if (pooled.later) {
-      losses["later_step"] = pooled.later_step;
-      losses["loss_later"] = cli::json_number(*pooled.later);
-    }
+  if (const PooledLosses* pooled = pooled_of(result)) {
+    document["pooled"] = json_pooled(*pooled, state);
+  }
+  if (!state.gradient_log.updates.empty()) {
+    document["gradient_norms"] =
+        json_gradients(state.gradient_log, result.trainer.model().params().list());
+  }
+  document["update_losses"] = cli::Json::array();
+  for (const double loss : state.losses) {
+    document["update_losses"].push_back(cli::json_number(loss));
   }
   document["evaluations"] = cli::Json::array();
   for (const EvaluationPoint& point : state.evaluations) {
@@ -101,9 +145,10 @@ std::string evaluation_table(const Task& task, const TrainingState<float>& state
   return table.text();
 }
 
-void print_pooled(const PooledLosses& pooled, cli::Report& report) {
+void print_pooled(const PooledLosses& pooled, const TrainingState<float>& state,
+                  cli::Report& report) {
   report.print("\nheld-out loss before pooling  {:.5f}\n", pooled.before);
-  if (pooled.after) report.print("after pooling                 {:.5f}\n", *pooled.after);
+  report.print("after pooling                 {:.5f}\n", state.evaluations.front().loss);
   if (pooled.later) {
     report.print("{:<30}{:.5f}  (5 % of the earlier run's updates)\n",
                  fmt::format("after {} updates", pooled.later_step), *pooled.later);
@@ -140,7 +185,7 @@ void text_report(const TrainingResult& result, cli::Report& report) {
     report.print("\nended early: no evaluation of the last {} was better\n",
                  result.plan.settings.patience);
   }
-  if (result.pooled != nullptr) print_pooled(*result.pooled, report);
+  if (const PooledLosses* pooled = pooled_of(result)) print_pooled(*pooled, state, report);
   const std::string gradients =
       gradient_table(state.gradient_log, result.trainer.model().params().list());
   if (!gradients.empty()) report.write("\n" + gradients);
@@ -179,8 +224,8 @@ void note_beginning(const TrainingPlan& plan, const Transformer<float>& model,
                            grouped(model.params().size()), grouped(decay.decayed),
                            grouped(decay.undecayed)));
   const TrainerSettings& trainer = plan.settings.trainer;
-  if (trainer.warmup > 0 && trainer.warmup >= trainer.steps) {
-    session.warn(fmt::format("--warmup {} is all of the {} updates: the rate never gets to --lr",
+  if (trainer.warmup > trainer.steps) {
+    session.warn(fmt::format("--warmup {} is more than the {} updates: the rate never gets to --lr",
                              trainer.warmup, trainer.steps));
   }
   if (!task.yardstick_name.empty()) {

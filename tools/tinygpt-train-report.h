@@ -8,12 +8,11 @@
 
 namespace attn {
 
-/// What a report is about. pooled: null where no heads were.
+/// What a report is about.
 struct TrainingResult {
   const TrainingPlan& plan;
   const Trainer<float>& trainer;
   const RunEnd& end;
-  const PooledLosses* pooled = nullptr;
 };
 
 /// Before the first update: what is learnt, how many parameters there are and how many decay, and

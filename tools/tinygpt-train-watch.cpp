@@ -33,9 +33,8 @@ std::string bits_per(const Task& task) {
   return kind == "bytes" ? "bits per byte" : "";
 }
 
-TrainingWatch::TrainingWatch(const Trainer<float>& trainer, const TrainingPlan& plan,
-                             TrainingFiles& files, const cli::StopRequest& stop,
-                             const cli::Session& session)
+TrainingWatch::TrainingWatch(Trainer<float>& trainer, TrainingPlan& plan, TrainingFiles& files,
+                             const cli::StopRequest& stop, const cli::Session& session)
     : trainer_(trainer),
       plan_(plan),
       files_(files),
@@ -47,10 +46,7 @@ TrainingWatch::TrainingWatch(const Trainer<float>& trainer, const TrainingPlan& 
 void TrainingWatch::on_step(const StepReport& report) {
   ++updates_;
   in_updates_ += Clock::now() - since_;
-  if (pooled_ != nullptr && report.step == pooled_->later_step) {
-    BatchGradient<float> gradient(trainer_.model(), plan_.settings.trainer.threads);
-    pooled_->later = gradient.evaluate(plan_.task.data->evaluation_batch()).loss;
-  }
+  if (plan_.settings.pooled && report.step == plan_.settings.pooled->later_step) follow_pooled();
   if (progress_->wants(report.step)) {
     const double rate = static_cast<double>(updates_) * tokens_per_step_ / in_updates_.count();
     progress_->update(report.step, fmt::format("loss {:.4f}  lr {:.1e}  norm {:.2f}  {:.1e} tok/s",
@@ -59,10 +55,15 @@ void TrainingWatch::on_step(const StepReport& report) {
   since_ = Clock::now();
 }
 
+void TrainingWatch::follow_pooled() {
+  BatchGradient<float> gradient(trainer_.model(), plan_.settings.trainer.threads);
+  plan_.settings.pooled->later = gradient.evaluate(plan_.task.data->evaluation_batch()).loss;
+  trainer_.state().settings = to_list(plan_.settings);
+}
+
 void TrainingWatch::on_evaluation(const EvaluationPoint& point, bool /*best*/) {
   since_ = Clock::now();
   if (point.step == 0) {
-    if (pooled_ != nullptr) pooled_->after = point.loss;
     const auto vocab_size = plan_.config.vocab_size;
     session_.note(
         fmt::format("loss {:.4f} before the first update; ln {} = {:.4f} is that of "

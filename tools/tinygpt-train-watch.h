@@ -12,23 +12,13 @@
 
 namespace attn {
 
-/// The loss of a model whose key-value heads were pooled, over what is held out.
-struct PooledLosses {
-  double before = 0;            // of the model that was pooled
-  std::optional<double> after;  // pooled, before the first update
-  Index later_step = 0;         // 5 % of the earlier run's updates
-  std::optional<double> later;  // then
-};
-
 /// Watches a run for those who sit before it: a line as it goes, a line for each evaluation, files
-/// where they are due, an end where a signal asks for it.
+/// where they are due, an end where a signal asks for it. Into plan and state it puts the later
+/// loss of a pooled model.
 class TrainingWatch : public RunObserver {
  public:
-  TrainingWatch(const Trainer<float>& trainer, const TrainingPlan& plan, TrainingFiles& files,
+  TrainingWatch(Trainer<float>& trainer, TrainingPlan& plan, TrainingFiles& files,
                 const cli::StopRequest& stop, const cli::Session& session);
-
-  /// Also follow a pooled model.
-  void follow(PooledLosses* pooled) { pooled_ = pooled; }
 
   void on_step(const StepReport& report) override;
   void on_evaluation(const EvaluationPoint& point, bool best) override;
@@ -43,13 +33,14 @@ class TrainingWatch : public RunObserver {
  private:
   using Clock = std::chrono::steady_clock;
 
-  const Trainer<float>& trainer_;
-  const TrainingPlan& plan_;
+  void follow_pooled();
+
+  Trainer<float>& trainer_;
+  TrainingPlan& plan_;
   TrainingFiles& files_;
   const cli::Session& session_;
   const cli::StopRequest& stop_;
   std::optional<cli::Progress> progress_;
-  PooledLosses* pooled_ = nullptr;
   // Evaluating and saving are not counted to the rate.
   Clock::time_point since_ = Clock::now();  // when the update that runs began
   std::chrono::duration<double> in_updates_{0};

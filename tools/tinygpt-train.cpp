@@ -20,6 +20,7 @@
 #include "io/temporary_file.h"
 #include "ops/gemm.h"
 #include "tinygpt-train-begin.h"
+#include "tinygpt-train-earlier.h"
 #include "tinygpt-train-files.h"
 #include "tinygpt-train-options.h"
 #include "tinygpt-train-plan.h"
@@ -115,26 +116,44 @@ void note_resumed(const TrainOptions& options, const TrainingPlan& plan, Index s
   for (const SettingChange& change : plan.changes) session.note(change.text());
 }
 
+// The rate is the earlier run's where nobody said another: what it is and why.
+void note_begun_from(const TrainOptions& options, const TrainingPlan& plan,
+                     const cli::Session& session) {
+  if (options.init_from.empty()) return;
+  const EarlierRun& run = *options.earlier;
+  const double rate = plan.settings.trainer.adamw.lr;
+  std::string why;
+  if (session.given("lr")) {
+    why = ", as --lr says";
+  } else if (run.step == 0) {
+    why = fmt::format(", the task's own: {} is of no run", run.name);
+  } else if (rate == run.last_rate()) {
+    why = fmt::format(", as the run of {} ended", run.name);
+  } else {
+    why = fmt::format(", the highest of the run of {}: it ended at {:.3g}", run.name,
+                      run.last_rate());
+  }
+  session.note(fmt::format("begins at lr {:.6g}{}", rate, why));
+}
+
 int run(const TrainOptions& options, cli::Session& session) {
   if (options.dry_run) return dry_run(options, session);
   TrainingFiles files(options);
-  const TrainingPlan plan = make_plan(options, session);
+  TrainingPlan plan = make_plan(options, session);
   require_memory("training", bytes_of_training(plan));
   files.set_history(session, plan.changes);
 
-  PooledLosses pooled;
-  const auto model = begin_model(options, plan, pooled);
+  const auto model = begin_model(options, plan);
   Trainer<float> trainer(*model, *plan.task.data, plan.settings.trainer,
                          begin_state(options, plan));
   const TrainingState<float>& state = trainer.state();
   note_beginning(plan, *model, session);
   note_resumed(options, plan, state.step, session);
+  note_begun_from(options, plan, session);
 
   cli::on_interrupt(remove_temporary_files);
-  const bool pools = pooled.later_step > 0;
   std::optional<cli::StopRequest> stop(std::in_place);
   TrainingWatch watch(trainer, plan, files, *stop, session);
-  if (pools) watch.follow(&pooled);
   const RunEnd end = run_training(trainer, run_settings(options, plan), watch);
   watch.end();
 
@@ -143,8 +162,7 @@ int run(const TrainOptions& options, cli::Session& session) {
     stop->obey();
   }
   stop.reset();  // what is left is not worth waiting for
-  report_training({plan, trainer, end, pools ? &pooled : nullptr}, options.format, options.show,
-                  session);
+  report_training({plan, trainer, end}, options.format, options.show, session);
   if (end.outcome == RunOutcome::kDiverged) return say_diverged(end, state, files, session);
   files.finish(trainer, plan.task);
   if (end.outcome == RunOutcome::kStopped) {
@@ -187,7 +205,8 @@ int main(int argc, char** argv) {
            "mean loss of n tokens has the floor ln 9 / (n - 1), which is 0.19975 for 12. A loss\n"
            "of 0.20 is success, and a loss below the floor means that the model sees the future.\n"
            "A text must be UTF-8 (by characters), and its part for training and its held-out\n"
-           "part must each have a token more than --seq-len.\n"
+           "part must each have a token more than --seq-len. Lines of --lines and --pairs end in\n"
+           "\\n or \\r\\n.\n"
            "\n"
            "SIGINT and SIGTERM finish the update, save, and end the program with 130 or 143; a\n"
            "second one ends it at once. --resume goes on from there, from --stop-after, or from\n"
@@ -196,9 +215,10 @@ int main(int argc, char** argv) {
            "schedule and other settings of the optimiser may change, which stderr and the file's\n"
            "history then say; another task, seed, data or model is refused.\n"
            "\n"
-           "--init-from begins another run: with the file's parameters and tokenizer, and with "
-           "its\n"
-           "recipe at the rate it ended with.\n"
+           "--init-from begins another run, with the file's parameters and tokenizer. Its recipe "
+           "is\n"
+           "the file's, at the rate that run ended with, or at its highest where it ended below a\n"
+           "tenth of that: stderr says which, and --lr wins.\n"
            "\n"
            "Words of the model's options are spelled as in the file's attributes. The same\n"
            "command writes the same bytes, whatever --threads.",

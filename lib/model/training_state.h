@@ -14,6 +14,9 @@ namespace attn {
 using Setting = std::variant<Index, double, std::string>;
 using SettingList = std::vector<std::pair<std::string, Setting>>;
 
+/// As messages show it: text escaped, so that a file's cannot steer a terminal.
+std::string setting_text(const Setting& value);
+
 /// One evaluation during training, over sequences held out.
 struct EvaluationPoint {
   Index step = 0;  // updates done

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <string>
 
 #include "ops/adamw.h"
 #include "train/decay.h"
@@ -8,13 +10,20 @@
 
 namespace attn {
 
+/// A setting that is not in its range, in a file's words.
+struct OutOfRange {
+  std::string name;    // "min_lr"
+  std::string wanted;  // "a number of at least 0"
+  std::string got;
+};
+
 /// How an update is made.
 struct TrainerSettings {
   AdamWSettings adamw;  // PyTorch's defaults; lr is the schedule's highest
   ScheduleKind schedule = ScheduleKind::kConstant;
   double min_lr = 0;
   Index warmup = 0;
-  Index steps = 0;  // updates of the whole run
+  Index steps = 0;  // updates of the whole run; their numbers are 32 bits of a random stream's key
   DecayScope decay = DecayScope::kAll;
   double clip = 0;             // most norm of all gradients together; 0: as long as they are
   double dropout = 0;          // share of numbers hidden
@@ -29,7 +38,9 @@ struct TrainerSettings {
   /// Sequences of one update.
   Index sequences() const { return batch * accumulate; }
 
-  /// Throws UsageError that names the option for what is out of range.
+  /// The first setting that is out of range.
+  std::optional<OutOfRange> out_of_range() const;
+  /// Throws UsageError that names its option.
   void validate() const;
 };
 

@@ -1,11 +1,13 @@
 #include "train/training_settings.h"
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
 #include "core/error.h"
 #include "core/text.h"
+#include "model/model_config.h"
 
 namespace attn {
 namespace {
@@ -81,9 +83,9 @@ const char* assign(Index& field, const Setting& value) {
 }
 const char* assign(std::uint64_t& field, const Setting& value) {
   Index number = 0;
-  const char* wanted = assign(number, value);
+  if (assign(number, value) != nullptr || number < 0) return "a whole number of at least 0";
   field = static_cast<std::uint64_t>(number);
-  return wanted;
+  return nullptr;
 }
 const char* assign(bool& field, const Setting& value) {
   Index number = 0;
@@ -116,12 +118,6 @@ const char* assign(DecayScope& field, const Setting& value) {
   return assign_enum(field, value, "all or matrices");
 }
 
-std::string text_of(const Setting& value) {
-  if (const auto* text = std::get_if<std::string>(&value)) return escaped(*text);
-  if (const auto* whole = std::get_if<Index>(&value)) return fmt::format("{}", *whole);
-  return fmt::format("{}", std::get<double>(value));
-}
-
 const Setting* find(const SettingList& list, const std::string& name) {
   const auto at = std::find_if(list.begin(), list.end(),
                                [&](const auto& entry) { return entry.first == name; });
@@ -131,7 +127,78 @@ const Setting* find(const SettingList& list, const std::string& name) {
 // The list's own text, so that 1 and 1.0 are the same.
 std::string text_in(const SettingList& list, const std::string& name) {
   const Setting* value = find(list, name);
-  return value != nullptr ? text_of(*value) : "";
+  return value != nullptr ? setting_text(*value) : "";
+}
+
+[[noreturn]] void refuse(const std::string& file, const std::string& name,
+                         const std::string& wanted, const std::string& got) {
+  throw DataError(
+      fmt::format("{}: /training: attribute {}: wanted {}, got '{}'", file, name, wanted, got));
+}
+
+// Sets a field where the list has something under its name.
+template <class Field>
+void take(const SettingList& list, const std::string& file, const char* name, Field& field) {
+  const Setting* value = find(list, name);
+  if (value == nullptr) return;
+  if (const char* wanted = assign(field, *value)) refuse(file, name, wanted, setting_text(*value));
+}
+
+void require_least(const std::string& file, const char* name, Index value, Index least) {
+  if (value < least) {
+    refuse(file, name, fmt::format("at least {}", least), fmt::format("{}", value));
+  }
+}
+
+// Those of TaskSettings that are numbers.
+void check_task_setting(const std::string& file, const std::string& name, const Setting& value) {
+  const auto is = [&](std::string_view wanted) { return name == wanted; };
+  if (is("seq_len") || is("min_len") || is("modulus") || is("eval_windows")) {
+    const Index least = is("eval_windows") ? 0 : 1;
+    const auto* number = std::get_if<Index>(&value);
+    if (number == nullptr || *number < least) {
+      refuse(file, name, fmt::format("a whole number of at least {}", least), setting_text(value));
+    }
+  }
+  if (is("mask_fraction") || is("val_fraction")) {
+    double share = 0;
+    if (assign(share, value) != nullptr || !(share > 0 && share < 1)) {
+      refuse(file, name, "a number above 0 and below 1", setting_text(value));
+    }
+  }
+}
+
+// Nobody's command line made these values: a file did.
+void check_ranges(const TrainingSettings& settings, const std::string& file) {
+  if (const auto wrong = settings.trainer.out_of_range()) {
+    refuse(file, wrong->name, wrong->wanted, wrong->got);
+  }
+  require_least(file, "eval_every", settings.eval_every, 1);
+  require_least(file, "patience", settings.patience, 0);
+  if (settings.init != "checkpoint" && !parse_enum<InitScheme>(settings.init)) {
+    refuse(file, "init",
+           fmt::format("checkpoint or {}", fmt::join(enum_names<InitScheme>(), " or ")),
+           escaped(settings.init));
+  }
+  for (const auto& [name, value] : settings.task_settings) check_task_setting(file, name, value);
+}
+
+constexpr const char* kPooledBefore = "pooled_loss_before";
+constexpr const char* kPooledLaterStep = "pooled_later_step";
+constexpr const char* kPooledLater = "pooled_loss_later";
+
+bool is_of_pooling(std::string_view name) {
+  return name == kPooledBefore || name == kPooledLaterStep || name == kPooledLater;
+}
+
+std::optional<PooledLosses> pooled_in(const SettingList& list, const std::string& file) {
+  if (find(list, kPooledBefore) == nullptr) return std::nullopt;
+  PooledLosses pooled;
+  take(list, file, kPooledBefore, pooled.before);
+  take(list, file, kPooledLaterStep, pooled.later_step);
+  require_least(file, kPooledLaterStep, pooled.later_step, 0);
+  if (find(list, kPooledLater) != nullptr) take(list, file, kPooledLater, pooled.later.emplace());
+  return pooled;
 }
 
 SettingList table_of(const TrainingSettings& settings) {
@@ -144,9 +211,18 @@ SettingList table_of(const TrainingSettings& settings) {
 
 }  // namespace
 
+Index uptraining_updates(Index earlier) {
+  return earlier / 20 + (earlier % 20 > 0 ? 1 : 0);
+}
+
 SettingList to_list(const TrainingSettings& settings) {
   SettingList list = table_of(settings);
   list.insert(list.end(), settings.task_settings.begin(), settings.task_settings.end());
+  if (settings.pooled) {
+    list.emplace_back(kPooledBefore, settings.pooled->before);
+    list.emplace_back(kPooledLaterStep, settings.pooled->later_step);
+    if (settings.pooled->later) list.emplace_back(kPooledLater, *settings.pooled->later);
+  }
   return list;
 }
 
@@ -155,16 +231,15 @@ TrainingSettings from_list(const SettingList& list, const std::string& file) {
   SettingList table;
   each_field(settings, [&](const char* name, auto& field, OnResume) {
     table.emplace_back(name, Setting());
-    const Setting* value = find(list, name);
-    if (value == nullptr) return;
-    if (const char* wanted = assign(field, *value)) {
-      throw DataError(fmt::format("{}: /training: attribute {}: wanted {}, got '{}'", file, name,
-                                  wanted, text_of(*value)));
-    }
+    take(list, file, name, field);
   });
   for (const auto& entry : list) {
-    if (find(table, entry.first) == nullptr) settings.task_settings.push_back(entry);
+    if (find(table, entry.first) == nullptr && !is_of_pooling(entry.first)) {
+      settings.task_settings.push_back(entry);
+    }
   }
+  settings.pooled = pooled_in(list, file);
+  check_ranges(settings, file);
   return settings;
 }
 

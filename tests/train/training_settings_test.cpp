@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "core/error.h"
 
 namespace attn {
@@ -70,6 +72,67 @@ TEST(TrainingSettings, RefusesValuesOfAnotherKind) {
   EXPECT_THAT(refusal("task", Index{2}), HasSubstr("wanted text"));
   EXPECT_THAT(refusal("lr", std::string("\x1b[1m")), HasSubstr("wanted a number, got '\\x1b[1m'"));
   EXPECT_EQ(refusal("unknown", 1.5), "(accepted)");
+}
+
+// A file that somebody wrote by hand: every number has its range.
+TEST(TrainingSettings, RefusesValuesOutOfRange) {
+  const auto refusal = [](const std::string& name, const Setting& value) {
+    try {
+      from_list({{name, value}}, "x.h5");
+    } catch (const DataError& error) {
+      return std::string(error.what());
+    }
+    return std::string("(accepted)");
+  };
+  EXPECT_EQ(refusal("batch", Index{-1}),
+            "x.h5: /training: attribute batch: wanted at least 1, got '-1'");
+  EXPECT_EQ(refusal("eval_windows", Index{-3}),
+            "x.h5: /training: attribute eval_windows: wanted a whole number of at least 0, got "
+            "'-3'");
+  EXPECT_EQ(refusal("steps", Index{1} << 32),
+            "x.h5: /training: attribute steps: wanted at most 4294967295, got '4294967296'");
+  for (const auto& [name, least] :
+       std::vector<std::pair<std::string, Index>>{{"seed", 0},
+                                                  {"steps", 0},
+                                                  {"batch", 1},
+                                                  {"accumulate", 1},
+                                                  {"warmup", 0},
+                                                  {"eval_every", 1},
+                                                  {"patience", 0},
+                                                  {"seq_len", 1},
+                                                  {"min_len", 1},
+                                                  {"modulus", 1},
+                                                  {"eval_windows", 0}}) {
+    EXPECT_EQ(refusal(name, least), "(accepted)") << name;
+    EXPECT_THAT(refusal(name, least - 1), HasSubstr("attribute " + name + ": wanted ")) << name;
+  }
+  for (const char* name : {"lr", "min_lr", "eps", "weight_decay", "clip", "beta1", "beta2",
+                           "dropout", "label_smoothing", "mask_fraction", "val_fraction"}) {
+    for (const double value : {-0.5, std::nan("")}) {
+      EXPECT_THAT(refusal(name, value), HasSubstr(std::string("attribute ") + name + ": wanted "));
+    }
+  }
+  for (const char* name : {"beta1", "beta2", "dropout", "label_smoothing", "mask_fraction",
+                           "val_fraction", "min_lr"}) {
+    EXPECT_NE(refusal(name, 1.0), "(accepted)") << name;
+  }
+  EXPECT_THAT(refusal("init", std::string("ones")), HasSubstr("attribute init: wanted checkpoint"));
+}
+
+TEST(TrainingSettings, WhatPoolingCostComesBackAndIsNoChange) {
+  TrainingSettings settings = unusual();
+  EXPECT_FALSE(from_list(to_list(settings), "x.h5").pooled.has_value());
+  settings.pooled = PooledLosses{1.25, 30, std::nullopt};
+  EXPECT_EQ(from_list(to_list(settings), "x.h5").pooled, settings.pooled);
+  settings.pooled->later = 1.5;
+  const TrainingSettings back = from_list(to_list(settings), "x.h5");
+  EXPECT_EQ(back.pooled, settings.pooled);
+  EXPECT_EQ(back.task_settings, settings.task_settings);
+  EXPECT_TRUE(changes(unusual(), back).empty());
+  EXPECT_EQ(uptraining_updates(0), 0);
+  EXPECT_EQ(uptraining_updates(1), 1);
+  EXPECT_EQ(uptraining_updates(20), 1);
+  EXPECT_EQ(uptraining_updates(41), 3);
 }
 
 // The rest of a resumed run may go another way; what it is may not change.
