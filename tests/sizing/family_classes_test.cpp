@@ -126,6 +126,8 @@ const Said kSaid[] = {
     // Decoders beside an encoder of 100 tokens.
     {R"({"model_type": "moonshine", "hidden_size": 416, "decoder_num_hidden_layers": 8})", 10,
      2 * 8 * 416 * (10 + 100)},
+    {R"({"model_type": "switch_transformers", "num_layers": 4})", 10,
+     2 * 12 * 12 * 64 * (10 + 100)},
     {R"({"model_type": "vision-encoder-decoder", "encoder": {"model_type": "vit"},
       "decoder": {"model_type": "trocr", "decoder_layers": 12, "d_model": 1024,
       "decoder_attention_heads": 16}})",

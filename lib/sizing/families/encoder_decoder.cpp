@@ -73,6 +73,10 @@ CacheSpec t5(ConfigReader& config, const Family& family) {
   const auto decoder = config.count({"num_decoder_layers"}, "layers");
   if (decoder) {
     sizes.layers = *decoder;
+  } else if (family.model_type == "switch_transformers") {
+    // The one class whose decoder does not follow num_layers.
+    sizes.layers = config.count_or({"num_decoder_layers"}, "layers",
+                                   {family.defaults.layers, family.defaults.name});
   } else {
     sizes.layers = config.count_or({"num_layers", "num_hidden_layers"}, "layers",
                                    {family.defaults.layers, family.defaults.name});
