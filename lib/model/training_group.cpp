@@ -114,9 +114,9 @@ std::vector<Index> read_steps(const Hdf5Reader& reader, const std::string& name,
   if (!reader.has_dataset(path)) return {};
   require_dataset(reader, path, {-1});
   std::vector<Index> steps = reader.read<Index>(path).values;
-  Index before = 0;
+  Index before = -1;
   for (const Index step : steps) {
-    if (step < before || step > most) {
+    if (step <= before || step > most) {
       throw DataError(fmt::format("{}: {}: wanted rising numbers up to the step {}, got {}",
                                   reader.name(), path, most, step));
     }
@@ -125,11 +125,21 @@ std::vector<Index> read_steps(const Hdf5Reader& reader, const std::string& name,
   return steps;
 }
 
+void require_numbers(const Hdf5Reader& reader, const std::string& name,
+                     const std::vector<double>& values) {
+  const auto finite = [](double value) { return std::isfinite(value); };
+  const auto at = std::find_if_not(values.begin(), values.end(), finite);
+  if (at == values.end()) return;
+  throw DataError(fmt::format("{}: /training/{}: wanted finite numbers, element {} is {}",
+                              reader.name(), name, at - values.begin(), *at));
+}
+
 std::vector<EvaluationPoint> read_evaluations(const Hdf5Reader& reader, Index step) {
   const std::vector<Index> steps = read_steps(reader, "evaluation_steps", step);
   std::vector<EvaluationPoint> points(steps.size());
   const auto count = static_cast<Index>(steps.size());
   const auto losses = read_curve<double>(reader, "evaluation_losses", count);
+  require_numbers(reader, "evaluation_losses", losses);
   const auto accuracies = read_curve<double>(reader, "evaluation_accuracies", count);
   const auto optional = [&](const std::string& name) {
     return reader.has_dataset("/training/" + name) ? read_curve<double>(reader, name, count)
@@ -179,15 +189,17 @@ SettingList read_settings(const Hdf5Reader& reader) {
 }
 
 std::vector<float> read_moment(const Hdf5Reader& reader, const std::string& group,
-                               const ParamStore<float>& params) {
+                               const ParamStore<float>& params, float least) {
+  const auto fits = [&](float x) { return std::isfinite(x) && x >= least; };
   std::vector<float> moment(static_cast<std::size_t>(params.size()));
   for (const ParamInfo& info : params.list()) {
     const std::string path = group + "/" + info.name;
     require_dataset(reader, path, info.shape);
     float* first = moment.data() + info.place.offset;
     reader.read_rows<float>(path, 0, info.shape.front(), first);
-    if (!std::all_of(first, first + info.place.size(), [](float x) { return std::isfinite(x); })) {
-      throw DataError(fmt::format("{}: {}: wanted finite numbers", reader.name(), path));
+    if (!std::all_of(first, first + info.place.size(), fits)) {
+      throw DataError(fmt::format("{}: {}: wanted finite numbers{}", reader.name(), path,
+                                  least < 0 ? "" : " of at least 0"));
     }
   }
   return moment;
@@ -228,13 +240,15 @@ std::optional<TrainingState<float>> read_training(const Hdf5Reader& reader,
   }
   state.step = *step;
   state.losses = read_curve<double>(reader, "losses", state.step);
+  require_numbers(reader, "losses", state.losses);
   state.evaluations = read_evaluations(reader, state.step);
   state.gradient_log =
       read_gradient_log(reader, state.step, static_cast<Index>(params.list().size()));
   state.settings = read_settings(reader);
   if (reader.has_group("/optimizer")) {
-    state.m = read_moment(reader, "/optimizer/m", params);
-    state.v = read_moment(reader, "/optimizer/v", params);
+    constexpr float kAny = std::numeric_limits<float>::lowest();
+    state.m = read_moment(reader, "/optimizer/m", params, kAny);
+    state.v = read_moment(reader, "/optimizer/v", params, 0);  // a mean of squares
   }
   return state;
 }

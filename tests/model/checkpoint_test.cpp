@@ -57,7 +57,7 @@ TEST(Checkpoint, TokenizerAndTrainingComeBack) {
   state.settings = {{"task", std::string("text")}, {"batch", Index{7}}, {"lr", 0.5}};
   for (Index i = 0; i < model.params().size(); ++i) {
     state.m.push_back(static_cast<float>(i));
-    state.v.push_back(static_cast<float>(-i));
+    state.v.push_back(static_cast<float>(i * i));
   }
   Hdf5Writer writer;
   write_checkpoint(writer, model, tokenizer.get(), &state);
@@ -284,6 +284,18 @@ TEST(CheckpointReader, RefusesATrainingStateThatDoesNotFit) {
               }),
               HasSubstr("/training/evaluation_steps: wanted rising numbers up to the step 2, "
                         "got 3"));
+  const std::vector<Index> twice = {1, 1};
+  EXPECT_THAT(refused([&](Hdf5Writer& writer) {
+                writer.dataset("/training/losses", Shape{2}, three.data());
+                writer.dataset("/training/evaluation_steps", Shape{2}, twice.data());
+              }),
+              HasSubstr("/training/evaluation_steps: wanted rising numbers up to the step 2, "
+                        "got 1"));
+  const std::vector<double> no_number = {1, std::numeric_limits<double>::quiet_NaN()};
+  EXPECT_THAT(refused([&](Hdf5Writer& writer) {
+                writer.dataset("/training/losses", Shape{2}, no_number.data());
+              }),
+              HasSubstr("/training/losses: wanted finite numbers, element 1 is nan"));
   const std::vector<Index> one = {1};
   EXPECT_THAT(refused([&](Hdf5Writer& writer) {
                 writer.dataset("/training/losses", Shape{2}, three.data());
