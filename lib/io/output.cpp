@@ -115,8 +115,9 @@ void check_output(const std::string& destination, const std::vector<std::string>
     struct stat other = {};
     const int got = input == "-" ? fstat(STDIN_FILENO, &other) : stat(input.c_str(), &other);
     if (got == 0 && other.st_dev == status.st_dev && other.st_ino == status.st_ino) {
+      const std::string input_name = input == "-" ? "stdin" : output_name(input);
       throw UsageError(fmt::format("{}: the output would replace the input{}", name,
-                                   input == destination ? "" : " " + output_name(input)));
+                                   input == destination ? "" : " " + input_name));
     }
   }
 }

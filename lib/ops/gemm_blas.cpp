@@ -1,9 +1,12 @@
 #include "ops/gemm_blas.h"
 
 #include <dlfcn.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
 
 #include <array>
 #include <cstdlib>
+#include <mutex>
 #include <optional>
 
 #include "core/error.h"
@@ -94,6 +97,30 @@ std::string describe(void* library) {
   return text.substr(0, version_end) + " " + core_of(library);
 }
 
+// For its first product each thread gets a buffer from OpenBLAS, which tries again for ever where
+// there is none to be had (version 0.3.21). So where address space is limited, the buffers of all
+// threads that multiply so far are asked for once more beforehand; those that are there already
+// are counted twice, on the safe side.
+bool require_room_for_buffer() {
+  constexpr std::size_t kBuffer = std::size_t{129} << 20;
+  static std::mutex guard;
+  static std::size_t threads = 0;
+  const std::lock_guard<std::mutex> lock(guard);
+  const std::size_t wanted = (threads + 1) * kBuffer;
+  rlimit limit = {};
+  const bool limited = getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+  void* room =
+      limited ? mmap(nullptr, wanted, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)
+              : nullptr;
+  if (room == MAP_FAILED) {
+    throw DataError("not enough address space for OpenBLAS, which needs 129 MiB for each thread",
+                    {"ulimit -v sets its limit; --threads 1 needs least"});
+  }
+  if (limited) munmap(room, wanted);
+  ++threads;
+  return true;
+}
+
 Blas load() {
   void* library = open_library();
   choose_core(library);
@@ -109,6 +136,7 @@ Blas load() {
 }  // namespace
 
 const Blas& blas() {
+  [[maybe_unused]] thread_local const bool has_room = require_room_for_buffer();
   static const Blas library = load();
   return library;
 }

@@ -18,7 +18,7 @@ struct Blas {
 /// The library, loaded when it is first asked for and not when the program starts: loading takes
 /// milliseconds, and a library that starts up by itself spins threads of its own. Always on one
 /// thread; on the kernels that fit the processor (blas_core.h). Throws DataError where it cannot
-/// be loaded. Safe from several threads.
+/// be loaded, or a limit on address space leaves a thread no buffer. Safe from several threads.
 const Blas& blas();
 
 }  // namespace attn

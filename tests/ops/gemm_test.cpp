@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 #include <gmock/gmock.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -9,9 +10,12 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
 #include <limits>
 #include <string>
+#include <thread>
 
+#include "core/error.h"
 #include "ops/blas_core.h"
 #include "ops/ops_test_support.h"
 
@@ -222,6 +226,36 @@ TEST(BlasCore, AUsersChoiceIsHonoured) {
   EXPECT_THAT(core, HasSubstr("Prescott"));
   EXPECT_THAT(core_in_child("OPENBLAS_CORETYPE=Haswell"), HasSubstr("Haswell"));
 }
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+// OpenBLAS itself would try for ever. In another process, which sets the limit to what it has and
+// half a buffer; in a thread, which has not multiplied yet.
+TEST(Gemm, SaysWhereAddressSpaceLeavesNoBuffer) {
+  const auto multiply_in_little_room = [] {
+    alarm(60);
+    std::ifstream statm("/proc/self/statm");
+    rlim_t pages = 0;
+    statm >> pages;
+    const rlim_t most = pages * static_cast<rlim_t>(sysconf(_SC_PAGESIZE)) + (rlim_t{64} << 20);
+    const rlimit limit = {most, most};
+    setrlimit(RLIMIT_AS, &limit);
+    std::string said;
+    std::thread([&said] {
+      const Tensor<float> a({8, 8}), b({8, 8});
+      Tensor<float> c({8, 8});
+      try {
+        gemm<float>(Transpose::kNo, Transpose::kNo, 1, a.matrix(), b.matrix(), 0, c.matrix());
+      } catch (const DataError& error) {
+        said = error.what();
+      }
+    }).join();
+    std::fputs(said.c_str(), stderr);
+    std::_Exit(0);
+  };
+  EXPECT_EXIT(multiply_in_little_room(), ::testing::ExitedWithCode(0),
+              "not enough address space for OpenBLAS");
+}
+#endif
 
 }  // namespace
 }  // namespace attn
