@@ -60,12 +60,13 @@ function(attn_library name)
   set_property(GLOBAL APPEND PROPERTY ATTNTOOLS_LIBRARIES attn_${name})
 endfunction()
 
-# attn_tool(NAME SOURCES NAME-report.cpp LINKS cli io ...): the program tools/NAME.cpp; SOURCES are
-# its other files, where it has some.
+# attn_tool(NAME SOURCES NAME/report.cpp LINKS cli io ...): the program tools/NAME.cpp; SOURCES are
+# its other files, in a folder tools/NAME, where it has some. They are included as "NAME/report.h".
 function(attn_tool name)
   cmake_parse_arguments(ARG "" "" "SOURCES;LINKS" ${ARGN})
   list(TRANSFORM ARG_LINKS PREPEND attn_)
   add_executable(${name} ${name}.cpp ${ARG_SOURCES})
+  target_include_directories(${name} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
   target_link_libraries(${name} PRIVATE ${ARG_LINKS} attn_program_options)
   attn_optimise(${name})
   install(TARGETS ${name} RUNTIME)

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "attn-check-report.h"
+#include "attn-check/report.h"
 #include "check/case_arguments.h"
 #include "check/case_output.h"
 #include "check/check_attention.h"

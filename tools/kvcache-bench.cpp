@@ -28,7 +28,7 @@
 #include "core/text.h"
 #include "io/output.h"
 #include "io/provenance.h"
-#include "kvcache-bench-report.h"
+#include "kvcache-bench/report.h"
 #include "model/checkpoint.h"
 #include "ops/gemm.h"
 

@@ -28,7 +28,7 @@
 #include "io/table_text.h"
 #include "io/tensor_slice.h"
 #include "io/tensor_summary.h"
-#include "tensor-show-list.h"
+#include "tensor-show/list.h"
 
 namespace {
 

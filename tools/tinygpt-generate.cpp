@@ -20,8 +20,8 @@
 #include "io/provenance.h"
 #include "model/attention_maps.h"
 #include "ops/gemm.h"
-#include "tinygpt-generate-prompts.h"
-#include "tinygpt-generate-report.h"
+#include "tinygpt-generate/prompts.h"
+#include "tinygpt-generate/report.h"
 
 namespace {
 

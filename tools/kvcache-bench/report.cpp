@@ -1,0 +1,209 @@
+#include "kvcache-bench/report.h"
+
+#include <fmt/core.h>
+
+#include <cmath>
+#include <cstddef>
+#include <optional>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "bench/cache_summary.h"
+#include "cli/json.h"
+#include "cli/table.h"
+#include "core/text.h"
+
+namespace attn {
+namespace {
+
+constexpr auto kLeft = cli::Table::Align::kLeft;
+constexpr auto kRight = cli::Table::Align::kRight;
+
+// The columns that say which row it is, in all tables for people.
+std::vector<cli::Table::Column> key_columns(bool prompt_apart) {
+  std::vector<cli::Table::Column> columns = {{"kv", kRight}, {"cache", kLeft}, {"phase", kLeft}};
+  if (prompt_apart) {
+    columns.push_back({"P", kRight});
+    columns.push_back({"N", kRight});
+  }
+  columns.push_back({"tokens", kRight});
+  return columns;
+}
+
+std::vector<std::string> key_cells(bool prompt_apart, const CacheRow& row) {
+  std::vector<std::string> cells = {grouped(row.kv_heads), std::string(cache_name(row.cache)),
+                                    row.phase};
+  if (prompt_apart) {
+    cells.push_back(grouped(row.work.prompt));
+    cells.push_back(grouped(row.work.new_tokens));
+  }
+  cells.push_back(grouped(row.tokens));
+  return cells;
+}
+
+cli::Table count_table(const CacheExperiment& experiment, const BenchReportStyle& style) {
+  std::vector<cli::Table::Column> columns = key_columns(style.prompt_apart);
+  columns.insert(columns.end(),
+                 {{"key rows", kRight}, {"formula", kLeft}, {"cache bytes", kRight}});
+  cli::Table table(std::move(columns));
+  for (const CacheRow& row : experiment.rows()) {
+    std::vector<std::string> cells = key_cells(style.prompt_apart, row);
+    const bool right = row.key_rows == row.key_rows_expected;
+    cells.push_back(grouped(row.key_rows));
+    cells.push_back(
+        right ? row.formula
+              : fmt::format("WRONG: {} = {}", row.formula, grouped(row.key_rows_expected)));
+    cells.push_back(row.cache == CacheKind::kNone ? "-" : grouped(row.cache_bytes));
+    table.add(std::move(cells));
+  }
+  return table;
+}
+
+std::string real_cell(std::optional<double> value, int digits) {
+  return value && std::isfinite(*value) ? fmt::format("{:.{}f}", *value, digits) : "-";
+}
+
+cli::Table time_table(const CacheExperiment& experiment, const BenchReportStyle& style) {
+  std::vector<cli::Table::Column> columns = key_columns(style.prompt_apart);
+  for (const char* name : {"median ms", "iqr %", "cpu ms", "tok/s", "read GB/s", "of sweep %"}) {
+    columns.push_back({name, kRight});
+  }
+  cli::Table table(std::move(columns));
+  for (const CacheRow& row : experiment.rows()) {
+    std::vector<std::string> cells = key_cells(style.prompt_apart, row);
+    std::optional<double> share;
+    if (row.bandwidth() && row.reference_bandwidth)
+      share = 100 * *row.bandwidth() / *row.reference_bandwidth;
+    cells.push_back(real_cell(row.wall.median() * 1e-6, 3));
+    cells.push_back(real_cell(100 * row.wall.relative_iqr(), 1));
+    cells.push_back(real_cell(row.cpu.median() * 1e-6, 3));
+    cells.push_back(real_cell(row.tokens_per_second(), 0));
+    cells.push_back(row.bandwidth() ? real_cell(*row.bandwidth() * 1e-9, 1) : "-");
+    cells.push_back(real_cell(share, 0));
+    table.add(std::move(cells));
+  }
+  return table;
+}
+
+// Markdown joins lines into one paragraph: there they are a list.
+std::string joined(const std::vector<std::string>& lines, bool markdown) {
+  std::string text;
+  for (const std::string& line : lines) text += fmt::format("{}{}\n", markdown ? "- " : "", line);
+  return text;
+}
+
+std::string people_report(const CacheExperiment& experiment, const BenchReportStyle& style) {
+  const bool markdown = style.format == cli::Format::kMarkdown;
+  const auto table_text = [&](const cli::Table& table) {
+    return markdown ? table.markdown() : table.text();
+  };
+  std::string text = style.headline + "\n\n";
+  text += table_text(count_table(experiment, style));
+  text += '\n';
+  text += joined(verdict_lines(experiment.agreement(), style.portable), markdown);
+  if (style.timed) {
+    text += '\n';
+    text += table_text(time_table(experiment, style));
+  }
+  const std::vector<CachePair> pairs = cache_pairs(experiment.rows());
+  const std::string ratios = joined(ratio_lines(pairs), markdown);
+  if (!ratios.empty()) {
+    text += '\n';
+    text += ratios;
+  }
+  return text + joined(crossover_lines(pairs), markdown);
+}
+
+std::string cell_text(const BenchColumn& column, std::size_t row) {
+  if (const auto* texts = std::get_if<BenchColumn::Texts>(&column.values)) return (*texts)[row];
+  if (const auto* reals = std::get_if<BenchColumn::Reals>(&column.values)) {
+    return std::isfinite((*reals)[row]) ? fmt::format("{}", (*reals)[row]) : "nan";
+  }
+  const std::optional<Index> count = std::get<BenchColumn::Counts>(column.values)[row];
+  return count ? fmt::format("{}", *count) : "nan";
+}
+
+cli::Table plain_table(const std::vector<BenchColumn>& columns, std::size_t rows) {
+  std::vector<cli::Table::Column> names;
+  names.reserve(columns.size());
+  for (const BenchColumn& column : columns) names.push_back({column.name, kRight});
+  cli::Table table(std::move(names));
+  for (std::size_t row = 0; row < rows; ++row) {
+    std::vector<std::string> cells;
+    cells.reserve(columns.size());
+    for (const BenchColumn& column : columns) cells.push_back(cell_text(column, row));
+    table.add(std::move(cells));
+  }
+  return table;
+}
+
+cli::Json json_cell(const BenchColumn& column, std::size_t row) {
+  if (const auto* texts = std::get_if<BenchColumn::Texts>(&column.values)) return (*texts)[row];
+  if (const auto* reals = std::get_if<BenchColumn::Reals>(&column.values))
+    return cli::json_number((*reals)[row]);
+  const std::optional<Index> count = std::get<BenchColumn::Counts>(column.values)[row];
+  return count ? cli::Json(*count) : cli::Json();
+}
+
+cli::Json json_fact(const BenchFact& fact) {
+  if (const auto* text = std::get_if<std::string>(&fact)) return *text;
+  if (const auto* count = std::get_if<Index>(&fact)) return *count;
+  return cli::json_number(std::get<double>(fact));
+}
+
+std::string json_report(const CacheExperiment& experiment, const BenchContext& context,
+                        const BenchReportStyle& style, const std::vector<BenchColumn>& columns) {
+  const Agreement& agreement = experiment.agreement();
+  cli::Json document;
+  document["schema"] = 1;
+  document["context"] = cli::Json::object();
+  for (const auto& fact : context) document["context"][fact.first] = json_fact(fact.second);
+  document["counts_agree"] = agreement.counts;
+  document["outputs_agree"] = agreement.compared ? cli::Json(agreement.outputs) : cli::Json();
+  if (agreement.compared && !style.portable) {
+    document["max_difference"] = cli::json_number(agreement.max_difference);
+    document["max_difference_bound"] = cli::json_number(agreement.bound);
+  }
+  document["results"] = cli::Json::array();
+  for (std::size_t row = 0; row < experiment.rows().size(); ++row) {
+    cli::Json result;
+    for (const BenchColumn& column : columns) result[column.name] = json_cell(column, row);
+    if (style.timed) {
+      result["samples_ns"] = experiment.rows()[row].wall.values();
+      result["cpu_samples_ns"] = experiment.rows()[row].cpu.values();
+    }
+    document["results"].push_back(std::move(result));
+  }
+  document["comparisons"] = cli::Json::array();
+  for (const CachePair& pair : cache_pairs(experiment.rows())) {
+    cli::Json comparison;
+    comparison["kv_heads"] = pair.with->kv_heads;
+    comparison["prompt"] = pair.with->work.prompt;
+    comparison["new_tokens"] = pair.with->work.new_tokens;
+    comparison["key_rows_ratio"] = cli::json_number(pair.row_ratio());
+    if (style.timed) comparison["time_ratio"] = cli::json_number(pair.time_ratio());
+    document["comparisons"].push_back(std::move(comparison));
+  }
+  return cli::json_text(document);
+}
+
+}  // namespace
+
+std::string bench_report(const CacheExperiment& experiment, const BenchContext& context,
+                         const BenchReportStyle& style) {
+  const std::vector<BenchColumn> columns = bench_columns(experiment, style.timed);
+  const auto plain = [&] { return plain_table(columns, experiment.rows().size()); };
+  switch (style.format) {
+    case cli::Format::kTsv:
+      return plain().tsv();
+    case cli::Format::kCsv:
+      return plain().csv();
+    case cli::Format::kJson:
+      return json_report(experiment, context, style, columns);
+    default:
+      return people_report(experiment, style);
+  }
+}
+
+}  // namespace attn

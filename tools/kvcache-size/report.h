@@ -1,0 +1,22 @@
+#pragma once
+
+#include <string>
+
+#include "cli/common_options.h"
+#include "cli/report.h"
+#include "cli/terminal.h"
+#include "kvcache-size/options.h"
+#include "sizing/size_grid.h"
+
+namespace attn {
+
+/// The grid as kvcache-size reports it: a short answer, then a table for people (text and
+/// Markdown), one row per answer for programs (tsv, csv, json). tsv and csv are written as they are
+/// computed.
+void report_sizes(const SizeGrid& grid, const SizeOptions& options, cli::Report& report);
+
+/// Bytes against tokens, a curve for each combination of everything else, up to as many as can be
+/// told apart.
+std::string size_picture(const SizeGrid& grid, const cli::Terminal& terminal);
+
+}  // namespace attn
