@@ -20,8 +20,8 @@ std::optional<std::vector<T>> number_attribute(hid_t object, const std::string& 
 std::optional<std::string> string_attribute(hid_t object, const std::string& attribute,
                                             const std::string& label);
 
-/// What one value an attribute holds; kOther for several values. Nothing where there is none of that
-/// name.
+/// What one value an attribute holds; kOther for several values. Nothing where there is none of
+/// that name.
 std::optional<AttributeKind> attribute_kind(hid_t object, const std::string& attribute,
                                             const std::string& label);
 

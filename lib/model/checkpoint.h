@@ -27,8 +27,8 @@ inline constexpr const char* kCheckpointFormat = "attntools-checkpoint";
 void write_checkpoint(Hdf5Writer& writer, const Transformer<float>& model,
                       const Tokenizer* tokenizer, const TrainingState<float>* training);
 
-/// Reads what write_checkpoint writes, every number to the bit, and any file with the same attributes and parameters; a
-/// `format` is not demanded, but must be right where there is one.
+/// Reads what write_checkpoint writes, every number to the bit, and any file with the same
+/// attributes and parameters; a `format` is not demanded, but must be right where there is one.
 /// Every size is checked against the architecture before memory is taken. DataErrors name file,
 /// dataset, the shape wanted and the shape found.
 Checkpoint read_checkpoint(const Hdf5Reader& reader);

@@ -20,7 +20,8 @@ std::string utf8_character(std::uint32_t code) {
   if (code < 0x80) return std::string(1, static_cast<char>(code));
   const int following = code < 0x800 ? 1 : code < 0x10000 ? 2 : 3;
   // A lead byte has as many ones at its top as the character has bytes.
-  std::string character(1, static_cast<char>((0xff00U >> (following + 1)) | (code >> (6 * following))));
+  std::string character(
+      1, static_cast<char>((0xff00U >> (following + 1)) | (code >> (6 * following))));
   for (int i = following - 1; i >= 0; --i) {
     character += static_cast<char>(0x80U | ((code >> (6 * i)) & 0x3fU));
   }

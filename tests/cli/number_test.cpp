@@ -72,7 +72,8 @@ TEST(ParseCounts, RefusesRangesThatNeverEndAndListsThatAreTooLong) {
   EXPECT_THAT(message([] { parse_counts("1-8*1", "--n"); }), HasSubstr("must grow"));
   EXPECT_THAT(message([] { parse_counts("1-8+0", "--n"); }), HasSubstr("must grow"));
   EXPECT_THAT(message([] { parse_counts("0-8*2", "--n", {0}); }), HasSubstr("must grow"));
-  EXPECT_THAT(message([] { parse_counts("1-1T", "--n"); }), HasSubstr("more than 10,000,000 values"));
+  EXPECT_THAT(message([] { parse_counts("1-1T", "--n"); }),
+              HasSubstr("more than 10,000,000 values"));
   EXPECT_THAT(message([] { parse_counts("1,,2", "--n"); }), HasSubstr("empty value"));
   EXPECT_THAT(message([] { parse_counts("-2", "--n"); }), HasSubstr("1 or more: -2"));
   EXPECT_THAT(message([] { parse_counts("-2--1", "--n"); }), HasSubstr("1 or more: -2"));
