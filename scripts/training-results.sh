@@ -206,9 +206,9 @@ part_warmup() {
 # RUN WORDS: the number after WORDS in a report on pooling.
 pooled() { sed -n "s/^$2 *\([0-9.]*\).*/\1/p" "$out/$1.txt"; }
 
-part_pooling() {  # Ainslie et al. 2023; 4 key-value heads into 2 and 1, then 5 % of the steps
+part_pooling() {  # Ainslie et al. 2023: 4 key-value heads into 2 and 1, then 5 % of the updates
   need TEXT 'tinyshakespeare'
-  local heads seed
+  local heads
   for seed in $seeds; do
     train "nanogpt-$seed" --preset nanogpt-cpu --text "$TEXT" --eval-windows all --seed "$seed"
   done
@@ -216,9 +216,8 @@ part_pooling() {  # Ainslie et al. 2023; 4 key-value heads into 2 and 1, then 5 
     local before=() after=() later=()
     for seed in $seeds; do
       train "pooling-$heads-$seed" --init-from "$out/nanogpt-$seed.h5" --kv-heads $heads \
-        --text "$TEXT" --eval-windows all --batch 12 --lr 1e-3 --warmup 10 --schedule linear \
-        --min-lr 1e-4 --betas 0.9,0.99 --weight-decay 0.1 --decay matrices --clip 1 --steps 100 \
-        --eval-every 100 --seed "$seed"
+        --text "$TEXT" --eval-windows all --eval-every 100 --lr 1e-3 --warmup 10 --schedule linear \
+        --min-lr 1e-4 --seed "$seed"
       before+=("$(pooled pooling-$heads-$seed 'held-out loss before pooling')")
       after+=("$(pooled pooling-$heads-$seed 'after pooling')")
       later+=("$(value pooling-$heads-$seed loss)")
