@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cmath>
+#include <limits>
 
 #include "core/error.h"
 
@@ -113,10 +114,12 @@ ATTN_NAMED_ENUM(InitScheme);
 #undef ATTN_NAMED_ENUM
 
 ModelConfig ModelConfig::completed() const {
+  // So that counting the parameters refuses a width whose MLP cannot be counted.
+  constexpr Index kNoSuchWidth = std::numeric_limits<Index>::max();
   ModelConfig full = *this;
   if (full.kv_heads == 0) full.kv_heads = heads;
   if (full.head_dim == 0 && heads >= 1 && dim % heads == 0) full.head_dim = dim / heads;
-  if (full.mlp_hidden == 0) full.mlp_hidden = checked_mul(4, dim).value_or(0);
+  if (full.mlp_hidden == 0) full.mlp_hidden = checked_mul(4, dim).value_or(kNoSuchWidth);
   if (arch == Arch::kEncoderDecoder) {
     if (full.source_vocab_size == 0) full.source_vocab_size = vocab_size;
     if (full.encoder_depth == 0) full.encoder_depth = depth;

@@ -71,6 +71,7 @@ Param ParamStore<T>::add(std::string name, Shape shape, const InitRule& rule) {
   place.rows = shape.size() == 2 ? shape[0] : 1;
   place.cols = shape.back();
   size_ += place.size();
+  place_of_.emplace(name, list_.size());
   list_.push_back({std::move(name), std::move(shape), place, rule});
   return place;
 }
@@ -82,10 +83,8 @@ void ParamStore<T>::allocate() {
 
 template <class T>
 const ParamInfo* ParamStore<T>::find(std::string_view name) const {
-  for (const ParamInfo& info : list_) {
-    if (info.name == name) return &info;
-  }
-  return nullptr;
+  const auto at = place_of_.find(std::string(name));
+  return at == place_of_.end() ? nullptr : &list_[at->second];
 }
 
 template <class T>

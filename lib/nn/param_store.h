@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "core/tensor.h"
@@ -85,6 +86,7 @@ class ParamStore {
 
  private:
   std::vector<ParamInfo> list_;
+  std::unordered_map<std::string, std::size_t> place_of_;  // in list_, by name
   Index size_ = 0;
   std::vector<T> values_;
 };

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string>
 
 #include "nn/embedding.h"
 #include "nn/linear.h"
@@ -25,6 +26,19 @@ TEST(ParamStore, LaysParametersOneAfterAnother) {
   EXPECT_EQ(params.find("b")->shape, (Shape{4}));
   EXPECT_EQ(params.find("c"), nullptr);
   EXPECT_THROW(params.add("late", {1}, {Init::kZeros}), ShapeError);
+}
+
+TEST(ParamStore, FindsByName) {
+  ParamStore<float> params;
+  // As many as a model of 4000 blocks has: a search one by one would take minutes.
+  constexpr Index kMany = 50000;
+  for (Index i = 0; i < kMany; ++i) params.add("p" + std::to_string(i), {2}, {Init::kZeros});
+  for (Index i = 0; i < kMany; ++i) {
+    const ParamInfo* info = params.find("p" + std::to_string(i));
+    ASSERT_NE(info, nullptr);
+    ASSERT_EQ(info->place.offset, 2 * i);
+  }
+  EXPECT_EQ(params.find("p"), nullptr);
 }
 
 TEST(ParamStore, RefusesANameTwice) {
