@@ -112,6 +112,21 @@ Index read_window(ConfigReader& config, const Family& family) {
   return family.defaults.window;
 }
 
+std::vector<Index> read_rope_layers(ConfigReader& config, const Family& family, Index layers,
+                                    const char* distance) {
+  auto rope = config.numbers("no_rope_layers").value_or(std::vector<Index>{});
+  if (rope.empty()) {
+    const Index n =
+        config.count_or({"no_rope_layer_interval"}, distance, {4, family.defaults.name});
+    for (Index i = 0; i < layers; ++i) rope.push_back((i + 1) % n == 0 ? 0 : 1);
+  }
+  if (static_cast<Index>(rope.size()) != layers) {
+    config.refuse(
+        fmt::format("'no_rope_layers' has {} entries for {} layers", rope.size(), layers));
+  }
+  return rope;
+}
+
 std::optional<std::vector<std::string>> read_layer_words(ConfigReader& config, const char* key,
                                                          Index layers) {
   auto words = config.words(key);

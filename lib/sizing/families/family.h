@@ -71,6 +71,11 @@ Index read_window(ConfigReader& config, const Family& family);
 std::optional<std::vector<std::string>> read_layer_words(ConfigReader& config, const char* key,
                                                          Index layers);
 
+/// 1 for each layer with rope, 0 for each without: `no_rope_layers`, else every
+/// `no_rope_layer_interval`-th is without, a number that messages call `distance`.
+std::vector<Index> read_rope_layers(ConfigReader& config, const Family& family, Index layers,
+                                    const char* distance);
+
 /// What a word says a layer is, where it is not one of the plain ones; null if it is unknown.
 using OtherLayer = std::function<std::optional<LayerCache>(const std::string& word)>;
 

@@ -22,16 +22,7 @@ CacheSpec llama4(ConfigReader& config, const Family& family) {
   if (const auto words = read_layer_words(config, "layer_types", sizes.layers)) {
     return layers_by_words(config, *words, sizes, 0);
   }
-  auto rope = config.numbers("no_rope_layers").value_or(std::vector<Index>{});
-  if (rope.empty()) {
-    const Index n = config.count_or({"no_rope_layer_interval"}, "distance of full layers",
-                                    {4, family.defaults.name});
-    for (Index i = 0; i < sizes.layers; ++i) rope.push_back((i + 1) % n == 0 ? 0 : 1);
-  }
-  if (static_cast<Index>(rope.size()) != sizes.layers) {
-    config.refuse(
-        fmt::format("'no_rope_layers' has {} entries for {} layers", rope.size(), sizes.layers));
-  }
+  const auto rope = read_rope_layers(config, family, sizes.layers, "distance of full layers");
   CacheSpec spec;
   for (const Index has_rope : rope) {
     spec.add(has_rope == 0 || chunk == 0

@@ -93,16 +93,8 @@ CacheSpec smollm3(ConfigReader& config, const Family& family) {
   if (words) return layers_by_words(config, *words, sizes, read_window(config, family));
   const Index window = read_window(config, family);
   if (window < 1 || !config.flag("use_sliding_window").value_or(false)) return all_full(sizes);
-  auto rope = config.numbers("no_rope_layers").value_or(std::vector<Index>{});
-  if (rope.empty()) {
-    const Index n = config.count_or({"no_rope_layer_interval"}, "distance of layers without rope",
-                                    {4, family.defaults.name});
-    for (Index i = 0; i < sizes.layers; ++i) rope.push_back((i + 1) % n == 0 ? 0 : 1);
-  }
-  if (static_cast<Index>(rope.size()) != sizes.layers) {
-    config.refuse(
-        fmt::format("'no_rope_layers' has {} entries for {} layers", rope.size(), sizes.layers));
-  }
+  const auto rope =
+      read_rope_layers(config, family, sizes.layers, "distance of layers without rope");
   CacheSpec spec;
   for (const Index has_rope : rope) {
     spec.add(has_rope == 0 ? window_layer(sizes, window) : full_layer(sizes));
