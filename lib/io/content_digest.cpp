@@ -47,7 +47,7 @@ std::string ContentDigest::text() const {
   return std::string(kFunction) + all.text();
 }
 
-std::string ContentDigest::placeholder() {
+std::string ContentDigest::zero() {
   return std::string(kFunction) + std::string(kXxh3Digits, '0');
 }
 

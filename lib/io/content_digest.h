@@ -29,7 +29,7 @@ class ContentDigest {
   /// "xxh3-128:" and 32 hexadecimal digits.
   std::string text() const;
   /// As long as text(), to be replaced by it.
-  static std::string placeholder();
+  static std::string zero();
 
  private:
   std::map<std::pair<std::string, std::string>, std::string> hashes_;

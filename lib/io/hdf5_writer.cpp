@@ -291,8 +291,8 @@ void Hdf5Writer::digest() {
   const LibraryScope scope;
   require_shape(!impl_->has_datasets, "Hdf5Writer: digest() comes before the first dataset");
   impl_->wants_digest = true;
-  impl_->put_text("/", kDigestAttribute, ContentDigest::placeholder());
-  impl_->put_text("/", kImageDigestAttribute, image_digest_placeholder());
+  impl_->put_text("/", kDigestAttribute, ContentDigest::zero());
+  impl_->put_text("/", kImageDigestAttribute, zero_image_digest());
 }
 
 Hdf5Image Hdf5Writer::finish() {

@@ -39,13 +39,13 @@ std::string digest_of(std::span<const std::byte> image, std::size_t digits_at) {
 
 }  // namespace
 
-std::string image_digest_placeholder() {
+std::string zero_image_digest() {
   return std::string(kMarker) + kZeros;
 }
 
 void sign_image(std::span<std::byte> image) {
   const auto at = find_digits(image);
-  require_shape(at.has_value(), "sign_image: no placeholder near the start of the file");
+  require_shape(at.has_value(), "sign_image: no zero digest near the start of the file");
   const std::string digest = digest_of(image, *at);
   std::memcpy(image.data() + *at, digest.data(), digest.size());
 }

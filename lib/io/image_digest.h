@@ -13,9 +13,9 @@ namespace attn {
 inline constexpr const char* kImageDigestAttribute = "image_digest";
 
 /// The attribute's value before the digest is known; as long as the value will be.
-std::string image_digest_placeholder();
+std::string zero_image_digest();
 
-/// Puts the digest in the place of the placeholder.
+/// Puts the digest in the place of the zeros.
 void sign_image(std::span<std::byte> image);
 
 enum class ImageDigest { kAbsent, kMatches, kDiffers };
