@@ -63,21 +63,12 @@ void expect_backward(const Reference& file, const Transformer<T>& model,
 
 template <class T>
 void hold_every_file() {
-  testing::TruthCount count;
-  for (const auto& path : testing::reference_files()) {
-    SCOPED_TRACE(path.string());
-    const Reference file(path);
-    const std::string why = testing::no_model_inputs(file);
-    if (!why.empty()) {
-      count.skip(path, why);
-      continue;
-    }
-    count.hold();
+  testing::hold_model_files([](const Reference& file) {
     const auto model = read_model<T>(file.reader());
     const ModelInputs inputs = testing::model_inputs(file).front();
     expect_forward<T>(file, *model, inputs);
     expect_backward<T>(file, *model, inputs);
-  }
+  });
 }
 
 TEST(ReferenceStacks, InFloat) {

@@ -5,6 +5,7 @@
 
 #include "model/transformer.h"
 #include "support/reference.h"
+#include "support/truth.h"
 
 namespace attn::testing {
 
@@ -79,6 +80,23 @@ void expect_parameters(const Reference& file, const std::string& group, const Pa
   EXPECT_EQ(file.reader().children(group).size(), params.list().size()) << group;
   for (const ParamInfo& info : params.list()) {
     file.expect_near(group + "/" + info.name, values + info.place.offset, info.place.size());
+  }
+}
+
+/// Calls hold(file) for each reference file that feeds a model; the others are counted as skipped.
+template <class Hold>
+void hold_model_files(const Hold& hold) {
+  TruthCount count;
+  for (const auto& path : reference_files()) {
+    SCOPED_TRACE(path.string());
+    const Reference file(path);
+    const std::string why = no_model_inputs(file);
+    if (!why.empty()) {
+      count.skip(path, why);
+      continue;
+    }
+    count.hold();
+    hold(file);
   }
 }
 

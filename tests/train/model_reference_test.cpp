@@ -139,21 +139,12 @@ void expect_continuations(const Reference& file, const Transformer<T>& model) {
 
 template <class T>
 void hold_every_file() {
-  testing::TruthCount count;
-  for (const auto& path : testing::reference_files()) {
-    SCOPED_TRACE(path.string());
-    const Reference file(path);
-    const std::string why = testing::no_model_inputs(file);
-    if (!why.empty()) {
-      count.skip(path, why);
-      continue;
-    }
-    count.hold();
+  testing::hold_model_files([](const Reference& file) {
     const auto model = read_model<T>(file.reader());
     expect_loss_and_gradients<T>(file, *model);
     expect_continuations<T>(file, *model);
     expect_updates<T>(file, *model);
-  }
+  });
 }
 
 TEST(ReferenceModels, TrainInFloat) {
