@@ -1,0 +1,86 @@
+#include "attn-check/check.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <optional>
+#include <string>
+
+#include "attn-check/report.h"
+#include "check/case_arguments.h"
+#include "check/case_output.h"
+#include "check/check_attention.h"
+#include "cli/exit_code.h"
+#include "core/error.h"
+#include "core/text.h"
+#include "io/output.h"
+#include "io/provenance.h"
+
+namespace attn {
+namespace {
+
+// What a file holds, or what the options themselves hold.
+struct Subject {
+  std::string name;
+  std::string history;
+  AttentionCase recorded;
+  CaseAttributes attributes;
+};
+
+Subject read_subject(const Options& o) {
+  const ReadLimits limits{.max_bytes = o.max_bytes};
+  if (o.input.empty()) {
+    return {"numbers", "", case_from_arguments(o.names, o.attributes, limits), o.attributes};
+  }
+  const Hdf5Reader reader = Hdf5Reader::open(o.input, limits);
+  const CaseAttributes attributes = merged(o.attributes, read_case_attributes(reader));
+  return {reader.name(), read_history(reader), read_case(reader, attributes, o.names), attributes};
+}
+
+// Maps grow with q_len * kv_len, whatever the size of the file.
+void check_memory(const AttentionProblem& problem, Index max_bytes) {
+  // Weights and scores in float64, of the reference, the kernel and one honest answer at a time.
+  constexpr Index kBytesPerWeight = 6 * 8;
+  const Index extents[] = {problem.batch(), problem.heads(), problem.q_len(), problem.kv_len(),
+                           kBytesPerWeight};
+  const auto bytes = checked_product(extents);
+  if (bytes && *bytes <= max_bytes) return;
+  throw DataError(fmt::format("the maps need {}, more than --max-bytes {}",
+                              bytes ? short_size_text(*bytes) : "more than can be counted",
+                              short_size_text(max_bytes)),
+                  {"without --maps and --show only out and lse are computed"});
+}
+
+}  // namespace
+
+int exit_code(const Verdict& verdict) {
+  return verdict.outcome() == Outcome::kFail ? cli::kNo : cli::kDone;
+}
+
+int run_case(const Options& o, cli::Session& session) {
+  if (!o.output.empty()) check_output(o.output, {o.input});
+  const Subject subject = read_subject(o);
+  const AttentionProblem& problem = subject.recorded.problem;
+  const bool small = o.input.empty() && problem.batch() * problem.heads() == 1 &&
+                     std::max(problem.q_len(), problem.kv_len()) <= kMostPrinted;
+  CheckSettings settings;
+  settings.maps = o.maps || o.show || small;
+  settings.threads = static_cast<int>(o.threads);
+  if (settings.maps) check_memory(problem, o.max_bytes);
+  const AttentionReport found = check_attention(subject.recorded, settings);
+  if (!o.output.empty()) {
+    Provenance provenance;
+    provenance.command = session.history();
+    provenance.earlier_history = subject.history;
+    Hdf5Writer writer;
+    add_answers(writer, found, o.maps, subject.attributes.layout.value_or(TensorLayout::kBhsd));
+    write_provenance(writer, provenance);
+    write_output(o.output, writer.finish());
+  }
+  if (session.report().wanted()) {
+    print_case(subject.name, subject.recorded, found, {o.format, small, o.show}, session);
+  }
+  return exit_code(found.verdict);
+}
+
+}  // namespace attn

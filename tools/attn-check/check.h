@@ -1,0 +1,15 @@
+#pragma once
+
+#include "attn-check/options.h"
+#include "check/verdict.h"
+#include "cli/session.h"
+
+namespace attn {
+
+/// Checks the case that a file or the options themselves hold; returns the exit code.
+int run_case(const Options& options, cli::Session& session);
+
+/// kNo where a check failed.
+int exit_code(const Verdict& verdict);
+
+}  // namespace attn

@@ -1,0 +1,11 @@
+#pragma once
+
+#include "attn-check/options.h"
+#include "cli/session.h"
+
+namespace attn {
+
+/// Three tokens, or random ones, step by step with the laws; returns the exit code.
+int run_example(const Options& options, cli::Session& session);
+
+}  // namespace attn

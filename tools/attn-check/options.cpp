@@ -1,0 +1,138 @@
+#include "attn-check/options.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "core/error.h"
+#include "core/text.h"
+
+namespace attn {
+namespace {
+
+using cli::Format;
+
+const std::vector<std::string> kRuleOptions = {
+    "causal",  "no-causal",   "causal-alignment", "causal-offset", "scale",
+    "softcap", "window-left", "window-right",     "window-size",   "layout",
+    "dtype",   "mask-type",   "fully-masked",     "scores-stage",  "maps"};
+
+std::string dashed(std::string name) {
+  std::replace(name.begin(), name.end(), '_', '-');
+  return name;
+}
+
+// Options beside an input that is not there would be ignored, and two ways of saying one thing
+// would depend on their order.
+void check_combinations(const cli::OptionTable& table, const Options& o) {
+  const auto refuse = [&](const std::string& name, const char* why) {
+    if (table.given(name)) throw UsageError(fmt::format("--{} {}", name, why));
+  };
+  if (o.input.empty() && o.names.empty()) {
+    for (const std::string& name : kRuleOptions) refuse(name, "needs --input or --q");
+  } else {
+    refuse("tokens", "makes its own tokens: it does not go with other inputs");
+  }
+  if (!o.tokens) refuse("seed", "needs --tokens");
+  if (table.given("causal")) refuse("no-causal", "contradicts --causal");
+  if (table.given("window-left")) refuse("window-size", "is --window-left plus 1: give one");
+  if (table.given("causal-offset")) refuse("causal-alignment", "and --causal-offset: give one");
+}
+
+void declare_rules(cli::OptionTable& table, CaseAttributes& rules) {
+  table.group("Rules, each wins over the file's attribute");
+  table.action(
+      "causal", [&rules] { rules.causal = true; }, "a query sees no later key");
+  table.action(
+      "no-causal", [&rules] { rules.causal = false; }, "a query sees later keys too");
+  table.choice(
+      "causal-alignment", rules.causal_alignment,
+      std::vector<std::pair<std::string, CausalAlignment>>{
+          {"top-left", CausalAlignment::kTopLeft}, {"bottom-right", CausalAlignment::kBottomRight}},
+      "first query at the first key, or last query at the last");
+  constexpr Index kMost = Index{1} << 31;
+  table.count("causal-offset", rules.causal_offset, "key that the first query stands at")
+      .at_least(-kMost)
+      .at_most(kMost);
+  table.real("scale", rules.scale, "factor on q.k").default_is("1/sqrt(head_dim)");
+  table.real("softcap", rules.softcap, "cap*tanh(score/cap), 0 for none").at_least(0.0);
+  table.count("window-left", rules.window_left, "keys before the query's own, -1 for all")
+      .at_least(-1)
+      .at_most(kMost);
+  table.count("window-right", rules.window_right, "keys after it, -1 for all")
+      .at_least(-1)
+      .at_most(kMost);
+  table.custom(
+      "window-size", "N",
+      [&rules](std::string_view text) {
+        rules.window_left = cli::parse_count(text, "--window-size", {1, kMost}) - 1;
+      },
+      "keys seen with the query's own: --window-left N-1");
+  table.custom(
+      "layout", "ORDER",
+      [&rules](std::string_view text) {
+        rules.layout = parse_layout(text);
+        if (!rules.layout) {
+          throw UsageError(fmt::format("--layout: want bhsd or bshd, got '{}'", escaped(text)));
+        }
+      },
+      "axes of q, k, v, out: bhsd (batch, heads, rows, features) or bshd");
+  table.custom(
+      "dtype", "TYPE",
+      [&rules](std::string_view text) {
+        rules.dtype = parse_checked_dtype(text);
+        if (!rules.dtype) {
+          throw UsageError(
+              fmt::format("--dtype: want f64, f32, f16 or bf16, got '{}'", escaped(text)));
+        }
+      },
+      "arithmetic of what is checked: f64, f32, f16, bf16");
+  table.choice("mask-type", rules.mask_type,
+               std::vector<std::pair<std::string, MaskType>>{{"bool", MaskType::kBool},
+                                                             {"additive", MaskType::kAdditive}},
+               "1 may attend, or a number added to the score");
+  table.choice("fully-masked", rules.fully_masked,
+               std::vector<std::pair<std::string, FullyMasked>>{{"zero", FullyMasked::kZero},
+                                                                {"nan", FullyMasked::kNan}},
+               "what a row that sees nothing gives");
+  table.choice(
+      "scores-stage", rules.scores_stage,
+      std::vector<std::pair<std::string, ScoreStage>>{{"masked", ScoreStage::kMasked},
+                                                      {"raw", ScoreStage::kRaw},
+                                                      {"softcapped", ScoreStage::kSoftcapped}},
+      "how far the file's scores have come");
+}
+
+void declare_names(cli::OptionTable& table, CaseNames& names) {
+  table.group("Datasets under other names; without input: numbers, a text file, FILE:/dataset");
+  for (const std::string& name : case_datasets()) {
+    table.custom(
+        dashed(name), "PATH",
+        [&names, name](std::string_view path) { names[name] = std::string(path); },
+        fmt::format("instead of /{}", name));
+  }
+}
+
+}  // namespace
+
+void declare(cli::OptionTable& table, Options& o) {
+  table.group("Input and output");
+  cli::input_option(table, o.input, "attention case in HDF5, - for stdin");
+  cli::output_option(table, o.output, "HDF5 file for out and lse, - for stdout");
+  table.flag("maps", o.maps, "weights and scores in the output and in the second opinion too");
+  cli::max_bytes_option(table, o.max_bytes);
+  table.group("Without input");
+  table.count("tokens", o.tokens, "random tokens instead of the three").at_most(1024);
+  cli::seed_option(table, o.seed);
+  declare_rules(table, o.attributes);
+  declare_names(table, o.names);
+  table.group("Report");
+  cli::format_options(table, o.format, {Format::kText, Format::kTsv, Format::kJson});
+  cli::show_options(table, o.show, "draw the weights of each head");
+  cli::threads_option(table, o.threads);
+  table.check([&table, &o] { check_combinations(table, o); });
+}
+
+}  // namespace attn

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "check/case_file.h"
+#include "cli/common_options.h"
+#include "cli/option_table.h"
+#include "core/parallel.h"
+
+namespace attn {
+
+/// What attn-check's command line says.
+struct Options {
+  std::string input;
+  std::string output;
+  std::optional<Index> tokens;
+  Index seed = 0;
+  CaseNames names;
+  CaseAttributes attributes;
+  bool maps = false;
+  cli::Format format = cli::Format::kText;
+  bool show = false;
+  Index threads = available_threads();
+  Index max_bytes = cli::kDefaultMaxBytes;
+};
+
+/// Declares all options, and the rules about which go together.
+void declare(cli::OptionTable& table, Options& options);
+
+}  // namespace attn
