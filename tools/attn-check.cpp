@@ -14,7 +14,7 @@ namespace {
 using namespace attn;
 
 // The modes, each in a file of its own.
-int run(const Options& o, cli::Session& session) {
+int run(const CheckOptions& o, cli::Session& session) {
   const bool bare = o.input.empty() && o.names.empty();
   return bare ? run_example(o, session) : run_case(o, session);
 }
@@ -47,5 +47,5 @@ const cli::Program kProgram = {
 }  // namespace
 
 int main(int argc, char** argv) {
-  return cli::tool_main<Options>(kProgram, argc, argv, declare, run);
+  return cli::tool_main<CheckOptions>(kProgram, argc, argv, declare, run);
 }

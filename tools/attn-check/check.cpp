@@ -27,7 +27,7 @@ struct Subject {
   CaseAttributes attributes;
 };
 
-Subject read_subject(const Options& o) {
+Subject read_subject(const CheckOptions& o) {
   const ReadLimits limits{.max_bytes = o.max_bytes};
   if (o.input.empty()) {
     return {"numbers", "", case_from_arguments(o.names, o.attributes, limits), o.attributes};
@@ -57,7 +57,7 @@ int exit_code(const Verdict& verdict) {
   return verdict.outcome() == Outcome::kFail ? cli::kNo : cli::kDone;
 }
 
-int run_case(const Options& o, cli::Session& session) {
+int run_case(const CheckOptions& o, cli::Session& session) {
   if (!o.output.empty()) check_output(o.output, {o.input});
   const Subject subject = read_subject(o);
   const AttentionProblem& problem = subject.recorded.problem;

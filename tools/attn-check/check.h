@@ -7,7 +7,7 @@
 namespace attn {
 
 /// Checks the case that a file or the options themselves hold; returns the exit code.
-int run_case(const Options& options, cli::Session& session);
+int run_case(const CheckOptions& options, cli::Session& session);
 
 /// kNo where a check failed.
 int exit_code(const Verdict& verdict);

@@ -11,7 +11,7 @@
 
 namespace attn {
 
-int run_example(const Options& o, cli::Session& session) {
+int run_example(const CheckOptions& o, cli::Session& session) {
   if (!o.output.empty()) check_output(o.output);
   const AttentionExample example =
       o.tokens ? random_example(*o.tokens, static_cast<std::uint64_t>(o.seed))

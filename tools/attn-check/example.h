@@ -6,6 +6,6 @@
 namespace attn {
 
 /// Three tokens, or random ones, step by step with the laws; returns the exit code.
-int run_example(const Options& options, cli::Session& session);
+int run_example(const CheckOptions& options, cli::Session& session);
 
 }  // namespace attn

@@ -24,9 +24,9 @@ std::string dashed(std::string name) {
   return name;
 }
 
-// Options beside an input that is not there would be ignored, and two ways of saying one thing
+// CheckOptions beside an input that is not there would be ignored, and two ways of saying one thing
 // would depend on their order.
-void check_combinations(const cli::OptionTable& table, const Options& o) {
+void check_combinations(const cli::OptionTable& table, const CheckOptions& o) {
   const auto refuse = [&](const std::string& name, const char* why) {
     if (table.given(name)) throw UsageError(fmt::format("--{} {}", name, why));
   };
@@ -117,7 +117,7 @@ void declare_names(cli::OptionTable& table, CaseNames& names) {
 
 }  // namespace
 
-void declare(cli::OptionTable& table, Options& o) {
+void declare(cli::OptionTable& table, CheckOptions& o) {
   table.group("Input and output");
   cli::input_option(table, o.input, "attention case in HDF5, - for stdin");
   cli::output_option(table, o.output, "HDF5 file for out and lse, - for stdout");

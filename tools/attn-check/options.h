@@ -11,7 +11,7 @@
 namespace attn {
 
 /// What attn-check's command line says.
-struct Options {
+struct CheckOptions {
   std::string input;
   std::string output;
   std::optional<Index> tokens;
@@ -26,6 +26,6 @@ struct Options {
 };
 
 /// Declares all options, and the rules about which go together.
-void declare(cli::OptionTable& table, Options& options);
+void declare(cli::OptionTable& table, CheckOptions& options);
 
 }  // namespace attn
