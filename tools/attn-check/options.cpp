@@ -24,7 +24,7 @@ std::string dashed(std::string name) {
   return name;
 }
 
-// CheckOptions beside an input that is not there would be ignored, and two ways of saying one thing
+// Options beside an input that is not there would be ignored, and two ways of saying one thing
 // would depend on their order.
 void check_combinations(const cli::OptionTable& table, const CheckOptions& o) {
   const auto refuse = [&](const std::string& name, const char* why) {
