@@ -9,7 +9,7 @@
 #include "core/text.h"
 #include "sizing/config_reader.h"
 #include "sizing/families/family.h"
-#include "sizing/json_text.h"
+#include "io/json_text.h"
 #include "sizing/weights.h"
 
 namespace attn {

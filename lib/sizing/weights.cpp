@@ -11,8 +11,8 @@
 
 #include "core/error.h"
 #include "core/text.h"
+#include "io/json_text.h"
 #include "sizing/config_reader.h"
-#include "sizing/json_text.h"
 #include "sizing/wide.h"
 
 namespace attn {
