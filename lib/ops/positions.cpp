@@ -15,7 +15,7 @@ template <class T>
 void rotate(const RopeTable<T>& table, RopePairs pairs, Index head_dim, Index pos0, T direction,
             Matrix<T> x) {
   const Index half = table.half;
-  require_shape(head_dim == 2 * half, "rope: the table is made for another head_dim");
+  require_shape(half > 0 && head_dim >= 2 * half, "rope: the table is made for another head_dim");
   require_shape(head_dim > 0 && x.cols() % head_dim == 0, "rope: the columns are no whole heads");
   const Index held = static_cast<Index>(table.cos.size()) / half;
   require_shape(pos0 >= table.first && pos0 + x.rows() <= table.first + held,
@@ -58,16 +58,19 @@ void sinusoidal_positions(double base, Index first, Matrix<T> table) {
 
 template <class T>
 RopeTable<T>::RopeTable(Index head_dim, double base, Index first_position, Index positions)
-    : first(first_position), half(head_dim / 2) {
-  require_shape(head_dim > 0 && head_dim % 2 == 0, "rope: head_dim must be even");
+    : RopeTable(rope_frequencies(head_dim, base, {}, 0), first_position, positions) {}
+
+template <class T>
+RopeTable<T>::RopeTable(const RopeFrequencies& frequencies, Index first_position, Index positions)
+    : first(first_position), half(static_cast<Index>(frequencies.inv_freq.size())) {
   const Index count = positions * half;
   cos.reserve(static_cast<std::size_t>(count));
   sin.reserve(static_cast<std::size_t>(count));
   for (Index r = 0; r < positions; ++r) {
-    for (Index i = 0; i < half; ++i) {
-      const double angle = static_cast<double>(first + r) * frequency(base, i, head_dim);
-      cos.push_back(static_cast<T>(std::cos(angle)));
-      sin.push_back(static_cast<T>(std::sin(angle)));
+    for (const double turn : frequencies.inv_freq) {
+      const double angle = static_cast<double>(first + r) * turn;
+      cos.push_back(static_cast<T>(std::cos(angle) * frequencies.attention_factor));
+      sin.push_back(static_cast<T>(std::sin(angle) * frequencies.attention_factor));
     }
   }
 }

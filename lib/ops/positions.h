@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "core/matrix.h"
+#include "ops/rope_scaling.h"
 
 namespace attn {
 
@@ -12,29 +13,34 @@ namespace attn {
 template <class T>
 void sinusoidal_positions(double base, Index first, Matrix<T> table);
 
-/// Which features a rotation pairs: (2i, 2i+1), as the paper; or (i, i + head_dim/2), as GPT-NeoX.
+/// Which features a rotation pairs: (2i, 2i+1), as the paper; or (i, i + rotary_dim/2), as
+/// GPT-NeoX.
 enum class RopePairs { kInterleaved, kHalves };
 
-/// Angles a position turns: cos and sin of p * base^(-2i/head_dim) for rows p = first ..., columns
-/// i < head_dim / 2, computed in double (Su et al. 2021, arXiv:2104.09864, eq. 15).
+/// Angles a position turns: cos and sin of p * inv_freq[i] for rows p = first ..., columns i <
+/// rotary_dim / 2, computed in double (Su et al. 2021, arXiv:2104.09864, eq. 15).
 template <class T>
 struct RopeTable {
   Index first = 0;
-  Index half = 0;           // pairs of a head
-  std::vector<T> cos, sin;  // (positions, half)
+  Index half = 0;           // pairs of a head that turn: rotary_dim / 2
+  std::vector<T> cos, sin;  // (positions, half), the attention factor included
 
   /// Throws ShapeError for an odd head_dim.
   RopeTable(Index head_dim, double base, Index first_position, Index positions);
+  /// The same for frequencies of any scaling.
+  RopeTable(const RopeFrequencies& frequencies, Index first_position, Index positions);
   RopeTable() = default;
 };
 
 /// Turns each pair (a, b) of each head of x (rows, heads * head_dim), in place, to
 /// (a cos - b sin, a sin + b cos); row r stands at position pos0 + r, which the table must hold.
+/// Where the table turns fewer than head_dim features, those behind them stay as they are.
 template <class T>
 void rope_rotate(const RopeTable<T>& table, RopePairs pairs, Index head_dim, Index pos0,
                  Matrix<T> x);
 
-/// The inverse turn: what backward does to a gradient.
+/// The turn backwards, the transpose of the forward one: what backward does to a gradient. Its
+/// inverse too where there is no attention factor.
 template <class T>
 void rope_rotate_back(const RopeTable<T>& table, RopePairs pairs, Index head_dim, Index pos0,
                       Matrix<T> x);
