@@ -66,6 +66,8 @@ endif()
 attn_find_package(attn_json nlohmann/json.hpp PACKAGE nlohmann-json)
 attn_find_package(attn_xxhash xxhash.h PACKAGE xxHash LIBRARIES xxhash)
 attn_find_package(attn_zlib zlib.h PACKAGE zlib LIBRARIES z)
+# Unicode's classes of characters; the static library, of which little is used.
+attn_find_package(attn_icu unicode/uchar.h PACKAGE ICU LIBRARIES libicuuc.a)
 attn_find_package(attn_program_options boost/program_options.hpp PACKAGE Boost.Program_options
                   LIBRARIES libboost_program_options.a)
 

@@ -7,7 +7,8 @@
 set -eu
 
 packages="g++ cmake ninja-build libboost-program-options-dev libopenblas-dev libfmt-dev
-  libgtest-dev libgmock-dev libhdf5-dev libaec-dev libhwy-dev nlohmann-json3-dev libxxhash-dev zlib1g-dev"
+  libgtest-dev libgmock-dev libhdf5-dev libaec-dev libhwy-dev nlohmann-json3-dev libxxhash-dev
+  zlib1g-dev libicu-dev"
 tidy_packages="clang-14 clang-format-14 clang-tidy-14 libomp-14-dev libclang-rt-14-dev"
 
 missing() {

@@ -6,6 +6,7 @@
 #include "core/text.h"
 #include "text/byte_tokenizer.h"
 #include "text/char_tokenizer.h"
+#include "text/gpt2_tokenizer.h"
 #include "text/id_tokenizer.h"
 #include "text/word_tokenizer.h"
 
@@ -27,6 +28,10 @@ std::shared_ptr<const Tokenizer> of_kind(const TokenizerData& data) {
   if (data.kind == "words") {
     return std::make_shared<WordTokenizer>(table(data, "vocabulary"), data.specials);
   }
+  if (data.kind == "gpt2") {
+    return std::make_shared<Gpt2Tokenizer>(table(data, "vocab.json"), table(data, "merges.txt"),
+                                           data.specials, data.vocab_size);
+  }
   if (data.kind == "characters") {
     // Ids before the first character, where there are any.
     const std::string_view before =
@@ -37,8 +42,9 @@ std::shared_ptr<const Tokenizer> of_kind(const TokenizerData& data) {
     const Index first = before.empty() ? 0 : static_cast<unsigned char>(before[0]);
     return std::make_shared<CharTokenizer>(table(data, "vocabulary"), data.specials, first);
   }
-  throw DataError(fmt::format("tokenizer: kind '{}' is not known (bytes, characters, ids, words)",
-                              escaped(data.kind)));
+  throw DataError(
+      fmt::format("tokenizer: kind '{}' is not known (bytes, characters, gpt2, ids, words)",
+                  escaped(data.kind)));
 }
 
 }  // namespace
@@ -50,23 +56,31 @@ std::vector<Index> Tokenizer::encode(std::string_view text) const {
 }
 
 std::vector<Index> Tokenizer::encode_with_specials(std::string_view text) const {
-  const SpecialTokens roles = specials();
+  const std::vector<std::pair<std::string, Index>> specials = spelled();
   std::vector<Index> ids;
   std::size_t done = 0;
   for (std::size_t at = text.find('<'); at != std::string_view::npos; at = text.find('<', at + 1)) {
-    for (const auto& [spelled, role] : kSpecialSpellings) {
-      const std::optional<Index>& id = roles.*role;
-      if (!id || is_text(*id) || text.substr(at, std::string_view(spelled).size()) != spelled) {
-        continue;
-      }
+    if (at < done) continue;
+    for (const auto& [word, id] : specials) {
+      if (!text.substr(at).starts_with(word)) continue;
       encode_from(text.substr(0, at), done, ids);
-      ids.push_back(*id);
-      done = at + std::string_view(spelled).size();
+      ids.push_back(id);
+      done = at + word.size();
       break;
     }
   }
   encode_from(text, done, ids);
   return ids;
+}
+
+std::vector<std::pair<std::string, Index>> Tokenizer::spelled() const {
+  const SpecialTokens roles = specials();
+  std::vector<std::pair<std::string, Index>> all;
+  for (const auto& [word, role] : kSpecialSpellings) {
+    const std::optional<Index>& id = roles.*role;
+    if (id && !is_text(*id)) all.emplace_back(word, *id);
+  }
+  return all;
 }
 
 bool Tokenizer::is_text(Index id) const {

@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/index.h"
@@ -16,7 +17,7 @@ namespace attn {
 /// A tokenizer as a checkpoint stores it: its kind, its special tokens (attributes of /tokenizer),
 /// and its tables as named runs of bytes.
 struct TokenizerData {
-  std::string kind;  // "bytes", "characters", "ids", "words"
+  std::string kind;  // "bytes", "characters", "gpt2", "ids", "words"
   Index vocab_size = 0;
   std::map<std::string, std::vector<std::uint8_t>> datasets;
   SpecialTokens specials = {};
@@ -52,6 +53,8 @@ class Tokenizer {
   /// beginning.
   virtual void encode_from(std::string_view text, std::size_t first,
                            std::vector<Index>& ids) const = 0;
+  /// Special tokens that are no text, as a person spells them.
+  virtual std::vector<std::pair<std::string, Index>> spelled() const;
   void require_id(Index id) const;
 };
 
