@@ -1,0 +1,94 @@
+#include "tinygpt-generate/options.h"
+
+#include <fmt/core.h>
+
+#include <utility>
+#include <vector>
+
+#include "core/error.h"
+
+namespace attn {
+
+void declare(cli::OptionTable& table, Options& options) {
+  table.group("Prompt");
+  cli::input_option(table, options.input, "checkpoint to read, - for stdin").required();
+  table
+      .text("prompt", options.prompt,
+            "what to go on from, answer or fill in: text, or token ids (3 5) where the model has "
+            "no tokenizer")
+      .may_be_empty();
+  table.input("prompts", options.prompts, "do so with each line of this file, - for stdin");
+  table.choice("unknown", options.skip_unknown,
+               std::vector<std::pair<std::string, bool>>{{"error", false}, {"skip", true}},
+               "refuse characters that the model was not trained on, or leave them out");
+
+  table.group("Decoding");
+  table.count("new-tokens", options.new_tokens, "most tokens to add to each prompt")
+      .at_least(0)
+      .default_is(fmt::format("{}, or what a learned table has room for", kNewTokens));
+  table
+      .real("temperature", options.temperature,
+            "draw from softmax(logits / X); 0 takes the largest logit")
+      .at_least(0);
+  cli::seed_option(table, options.seed);
+  table.flag("ignore-eos", options.ignore_eos, "go on after the token that ends a sequence");
+  table.count("bos", options.specials.bos, "id of the token that begins a sequence")
+      .at_least(0)
+      .default_is("the tokenizer's");
+  table.count("eos", options.specials.eos, "id of the token that ends it")
+      .at_least(0)
+      .default_is("the tokenizer's");
+  table.count("mask", options.specials.mask, "id of the token that hides one from an encoder")
+      .at_least(0)
+      .default_is("the tokenizer's");
+  table.flag("no-cache", options.no_cache, "compute the whole prefix anew for each token")
+      .not_data();
+
+  table.group("Output");
+  table.flag("echo", options.echo, "print the prompt before what the model adds").not_data();
+  table.output("dump-attention", options.dump_attention,
+               "HDF5 file for the attention maps of a single prompt and its continuation");
+  cli::show_options(table, options.show, "draw those maps in the terminal");
+  cli::format_options(table, options.format, {cli::Format::kText, cli::Format::kJson});
+
+  table.group("Run");
+  table.flag("no-verify", options.no_verify, "read a checkpoint whose digest does not match");
+  cli::threads_option(table, options.threads);
+  cli::max_bytes_option(table, options.max_bytes);
+
+  table.check([&options, &table] {
+    const bool file = table.given("prompts");
+    if (file && options.prompt) {
+      throw UsageError("--prompt and --prompts cannot both say what to continue");
+    }
+    if (!file && !options.prompt) {
+      throw UsageError("nothing to continue: --prompt or --prompts is missing");
+    }
+    if (options.ignore_eos && options.specials.eos) {
+      throw UsageError("--ignore-eos and --eos contradict each other");
+    }
+    if (options.dump_attention == "-") {
+      throw UsageError("--dump-attention - would mix with the tokens on stdout", {"give a file"});
+    }
+    if (file && (options.show || !options.dump_attention.empty())) {
+      throw UsageError("attention maps are of one sequence: give --prompt, not --prompts");
+    }
+  });
+}
+
+void refuse_idle_options(Arch arch, const cli::Session& session) {
+  const auto refuse = [&](const char* option, const char* wanted) {
+    if (!session.given(option)) return;
+    throw UsageError(
+        fmt::format("--{} is for {}: this model's arch is '{}'", option, wanted, enum_name(arch)));
+  };
+  if (arch == Arch::kEncoder) {
+    for (const char* option : {"new-tokens", "ignore-eos", "bos", "eos", "no-cache"}) {
+      refuse(option, "models that say one token after another");
+    }
+  } else {
+    refuse("mask", "encoders");
+  }
+}
+
+}  // namespace attn
