@@ -16,6 +16,7 @@
 #include "tinygpt-generate/maps.h"
 #include "tinygpt-generate/options.h"
 #include "tinygpt-generate/report.h"
+#include "tinygpt-generate/score.h"
 
 namespace {
 
@@ -29,6 +30,10 @@ int run(const Options& options, cli::Session& session) {
   const Transformer<float>& model = *checkpoint.model;
   refuse_idle_options(model.config().arch, session);
   const Language language = language_of(checkpoint, options.specials);
+  if (!options.score.empty()) {
+    run_score(options, model, language, session);
+    return cli::kDone;
+  }
   std::vector<Sequence> sequences =
       read_prompts({options.prompt, options.prompts, options.max_bytes, options.skip_unknown},
                    language, session);
@@ -72,7 +77,9 @@ int main(int argc, char** argv) {
                     {"tinygpt-generate masked.h5 --prompt \"3 5 <mask> 9\"",
                      "an encoder's guess at what is hidden"},
                     {"tinygpt-generate model.h5 --prompts prompts.txt --format json",
-                     "one result for each line of a file"}},
+                     "one result for each line of a file"},
+                    {"tinygpt-generate gpl.h5 --score text.txt --val-fraction 0.1",
+                     "loss, perplexity and bits per character of a text's last tenth"}},
        .notes = "Stdout holds what the model adds, one line for each prompt: a decoder's new\n"
                 "tokens, an encoder-decoder's answer to the prompt, or for an encoder the prompt\n"
                 "with a guess in place of each <mask>. What a text model adds to --prompt is\n"
@@ -85,6 +92,11 @@ int main(int argc, char** argv) {
                 "leaves it out. A model with learned positions does not go on past its table:\n"
                 "--new-tokens beyond it is refused; the others go on, with a word on stderr past\n"
                 "the length they were trained on. --no-cache gives the same text by more work.\n"
+                "\n"
+                "--score cuts the text into windows that do not overlap and asks for each next\n"
+                "token: loss is the mean of -ln p over them (the first token of all, and what is\n"
+                "left after the last whole window, are not foretold), perplexity is e^loss, and\n"
+                "bits per character shares the same loss among the characters foretold.\n"
                 "\n"
                 "--dump-attention writes /attention (block, head, query, key) with the tokens of\n"
                 "both axes; for an encoder-decoder there are /encoder/attention, its own\n"

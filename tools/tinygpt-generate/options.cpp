@@ -9,6 +9,32 @@
 
 namespace attn {
 
+namespace {
+
+// What belongs to one use of the program is refused beside another.
+void check_mode(const cli::OptionTable& table, const Options& options) {
+  if (options.score.empty()) {
+    for (const char* option : {"val-fraction", "score-window"}) {
+      if (table.given(option)) {
+        throw UsageError(fmt::format("--{} is for --score, which is missing", option));
+      }
+    }
+    if (options.format == cli::Format::kTsv) {
+      throw UsageError("--format tsv is for --score: text has one line for each prompt");
+    }
+    return;
+  }
+  for (const char* option : {"prompt", "prompts", "new-tokens", "temperature", "seed", "ignore-eos",
+                             "bos", "eos", "mask", "no-cache", "echo", "dump-attention", "show"}) {
+    if (table.given(option)) {
+      throw UsageError(
+          fmt::format("--{} is for what a model says: --score only reads a text", option));
+    }
+  }
+}
+
+}  // namespace
+
 void declare(cli::OptionTable& table, Options& options) {
   table.group("Prompt");
   cli::input_option(table, options.input, "checkpoint to read, - for stdin").required();
@@ -44,12 +70,27 @@ void declare(cli::OptionTable& table, Options& options) {
   table.flag("no-cache", options.no_cache, "compute the whole prefix anew for each token")
       .not_data();
 
+  table.group("Score");
+  table.input("score", options.score,
+              "say how well the model foretells this text, - for stdin; nothing is added to it");
+  table
+      .real("val-fraction", options.val_fraction,
+            "score this share of the text's tokens alone, its end, which training held out")
+      .above(0)
+      .at_most(1)
+      .default_is("all of it");
+  table
+      .count("score-window", options.score_window,
+             "tokens that the model reads at a time; windows do not overlap")
+      .default_is("what it was trained on, or its positions, or 512");
+
   table.group("Output");
   table.flag("echo", options.echo, "print the prompt before what the model adds").not_data();
   table.output("dump-attention", options.dump_attention,
                "HDF5 file for the attention maps of a single prompt and its continuation");
   cli::show_options(table, options.show, "draw those maps in the terminal");
-  cli::format_options(table, options.format, {cli::Format::kText, cli::Format::kJson});
+  cli::format_options(table, options.format,
+                      {cli::Format::kText, cli::Format::kTsv, cli::Format::kJson});
 
   table.group("Run");
   table.flag("no-verify", options.no_verify, "read a checkpoint whose digest does not match");
@@ -57,11 +98,12 @@ void declare(cli::OptionTable& table, Options& options) {
   cli::max_bytes_option(table, options.max_bytes);
 
   table.check([&options, &table] {
+    check_mode(table, options);
     const bool file = table.given("prompts");
     if (file && options.prompt) {
       throw UsageError("--prompt and --prompts cannot both say what to continue");
     }
-    if (!file && !options.prompt) {
+    if (!file && !options.prompt && options.score.empty()) {
       throw UsageError("nothing to continue: --prompt or --prompts is missing");
     }
     if (options.ignore_eos && options.specials.eos) {

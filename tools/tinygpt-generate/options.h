@@ -27,6 +27,9 @@ struct Options {
   SpecialTokens specials;
   bool no_cache = false;
   bool echo = false;
+  std::string score;
+  std::optional<double> val_fraction;
+  std::optional<Index> score_window;
   std::string dump_attention;
   bool show = false;
   bool no_verify = false;

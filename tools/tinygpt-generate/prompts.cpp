@@ -88,26 +88,12 @@ std::string plain_token(const Tokenizer& tokenizer) {
   return tokenizer.label(0);
 }
 
-std::string known_part(const Sequence& sequence, const Tokenizer& tokenizer,
-                       const cli::Session& session) {
-  const auto* characters = dynamic_cast<const CharTokenizer*>(&tokenizer);
-  if (characters == nullptr) {
-    throw UsageError(fmt::format("--unknown skip is for models of characters: this one reads {}",
-                                 tokenizer.data().kind));
-  }
-  const auto [kept, left_out] = without_unknown(sequence.prompt, *characters);
-  if (left_out > 0) {
-    session.note(fmt::format("{}: {} character{} not in the vocabulary left out", sequence.where,
-                             left_out, left_out == 1 ? "" : "s"));
-  }
-  return kept;
-}
-
 void encode(Sequence& sequence, const PromptSource& source, const Language& language,
             const cli::Session& session) {
   const Tokenizer& tokenizer = *language.read;
-  const std::string text =
-      source.skip_unknown ? known_part(sequence, tokenizer, session) : sequence.prompt;
+  const std::string text = source.skip_unknown
+                               ? known_part(sequence.prompt, sequence.where, tokenizer, session)
+                               : sequence.prompt;
   sequence.ids = tokenizer.encode_with_specials(text);
   const std::optional<Index>& bos = language.specials.bos;
   if (language.arch == Arch::kDecoder && bos &&
@@ -129,6 +115,25 @@ void encode(Sequence& sequence, const PromptSource& source, const Language& lang
 }
 
 }  // namespace
+
+std::string known_part(const std::string& text, const std::string& where,
+                       const Tokenizer& tokenizer, const cli::Session& session) {
+  const auto* characters = dynamic_cast<const CharTokenizer*>(&tokenizer);
+  if (characters == nullptr) {
+    throw UsageError(fmt::format("--unknown skip is for models of characters: this one reads {}",
+                                 tokenizer.data().kind));
+  }
+  const auto [kept, left_out] = without_unknown(text, *characters);
+  if (left_out > 0) {
+    session.note(fmt::format("{}: {} character{} not in the vocabulary left out", where, left_out,
+                             left_out == 1 ? "" : "s"));
+  }
+  return kept;
+}
+
+bool tokens_are_text(const Tokenizer& tokenizer) {
+  return dynamic_cast<const IdTokenizer*>(&tokenizer) == nullptr;
+}
 
 Language language_of(const Checkpoint& checkpoint, const SpecialTokens& given) {
   const ModelConfig& config = checkpoint.model->config();

@@ -23,6 +23,14 @@ struct Language {
 /// vocabulary, and where the arrangement needs a special token that nobody names.
 Language language_of(const Checkpoint& checkpoint, const SpecialTokens& given);
 
+/// False where the tokens are bare numbers.
+bool tokens_are_text(const Tokenizer& tokenizer);
+
+/// A text, which messages call `where`, without the characters that the tokenizer does not know; a
+/// note says how many those were. Throws UsageError for a tokenizer that does not read characters.
+std::string known_part(const std::string& text, const std::string& where,
+                       const Tokenizer& tokenizer, const cli::Session& session);
+
 /// A prompt and what the model made of it.
 struct Sequence {
   std::string where;  // as messages call it

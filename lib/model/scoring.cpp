@@ -1,0 +1,99 @@
+#include "model/scoring.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <deque>
+
+#include "core/error.h"
+#include "core/parallel.h"
+#include "model/token_checks.h"
+#include "ops/cross_entropy.h"
+
+namespace attn {
+namespace {
+
+// Rows of one pass: a unit of work for a thread, fixed because a row's bits depend on the rows it
+// was computed with. Of a large vocabulary, fewer: its logits are the most that a pass holds.
+constexpr Index kPassRows = 512;
+constexpr Index kPassLogits = Index{1} << 24;
+
+Index windows_of_pass(Index window, Index vocab_size) {
+  const Index rows = std::min(kPassRows, kPassLogits / vocab_size);
+  return std::max(Index{1}, rows / window);
+}
+
+}  // namespace
+
+double Score::loss() const {
+  return loss_sum / static_cast<double>(targets);
+}
+
+double Score::perplexity() const {
+  return std::exp(loss());
+}
+
+double Score::bits_per(Index units) const {
+  return loss_sum / std::log(2.0) / static_cast<double>(units);
+}
+
+Index usual_window(const ModelConfig& config) {
+  constexpr Index kWindow = 512;
+  if (config.seq_len > 0) return config.seq_len;
+  return config.max_positions > 0 ? config.max_positions : kWindow;
+}
+
+template <class T>
+Score score_tokens(const Transformer<T>& model, std::span<const Index> ids, Index window,
+                   int threads) {
+  const ModelConfig& config = model.config();
+  require_shape(config.arch == Arch::kDecoder, "score: the model is no decoder");
+  check_tokens(ids, config.vocab_size, "text");
+  if (window < 1)
+    throw UsageError(fmt::format("--score-window must be at least 1: got {}", window));
+  if (ids.size() < 2) {
+    throw UsageError("the text has 1 token: there is none to foretell from it");
+  }
+  Score score;
+  score.window = std::min(window, static_cast<Index>(ids.size()) - 1);
+  const auto longest = config.longest_sequence();
+  if (longest && score.window > *longest) {
+    throw UsageError(
+        fmt::format("position learned: the table has {} rows (max_positions), a window of {} needs "
+                    "as many",
+                    *longest, score.window));
+  }
+  score.windows = (static_cast<Index>(ids.size()) - 1) / score.window;
+  score.targets = score.windows * score.window;
+
+  const Index each = windows_of_pass(score.window, config.vocab_size);
+  const Index passes = (score.windows + each - 1) / each;
+  std::vector<double> losses(static_cast<std::size_t>(passes));
+  std::deque<Workspace> workers;
+  for (int i = 0; i < std::max(threads, 1); ++i) workers.emplace_back(1);
+  parallel_for(passes, std::max(threads, 1), [&](Index i, int worker) {
+    Workspace& work = workers[static_cast<std::size_t>(worker)];
+    const Arena::Scope scope(work.arena());
+    const Index batch = std::min(each, score.windows - i * each);
+    const auto first = static_cast<std::size_t>(i * each * score.window);
+    const auto count = static_cast<std::size_t>(batch * score.window);
+    TokenInput input;
+    input.ids = ids.subspan(first, count);
+    input.rows = {batch, score.window, nullptr};
+    const Matrix<T> logits = model.forward(model.pass(work), input, nullptr, nullptr);
+    losses[static_cast<std::size_t>(i)] =
+        cross_entropy<T>(logits, ids.subspan(first + 1, count), T{0}, {}).loss_sum;
+  });
+  for (const double loss : losses) score.loss_sum += loss;
+  if (!std::isfinite(score.loss_sum)) {
+    throw DataError(
+        fmt::format("the loss is {}: the model's logits are not finite numbers", score.loss_sum));
+  }
+  return score;
+}
+
+template Score score_tokens<float>(const Transformer<float>&, std::span<const Index>, Index, int);
+template Score score_tokens<double>(const Transformer<double>&, std::span<const Index>, Index, int);
+
+}  // namespace attn

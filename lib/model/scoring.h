@@ -1,0 +1,39 @@
+#pragma once
+
+#include <span>
+
+#include "model/transformer.h"
+
+namespace attn {
+
+/// How well a decoder foretells a text.
+struct Score {
+  double loss_sum = 0;  // nats, over all targets
+  Index targets = 0;    // tokens foretold
+  Index window = 0;     // tokens that are read together
+  Index windows = 0;
+
+  /// Mean -ln p of a token, in nats.
+  double loss() const;
+  /// e^loss: among how many equally likely tokens the model was choosing, on average.
+  double perplexity() const;
+  /// The same loss for each of `units` (characters, bytes) that the targets stand for, in bits.
+  double bits_per(Index units) const;
+};
+
+/// The window of a model that nobody chose one for: the length it was trained on, else its
+/// positions, else 512.
+Index usual_window(const ModelConfig& config);
+
+/// Cuts the tokens into windows that do not overlap, one after another, and asks a decoder for each
+/// next token: window i reads the tokens i w .. i w + w - 1 and foretells i w + 1 .. i w + w, so
+/// that each token but the first is foretold once; what is left over at the end (less than a
+/// window) is not counted. Fewer tokens than a window and its next make one shorter window. The sum
+/// is the same for any number of threads. Throws UsageError for fewer than 2 tokens, ids outside
+/// the vocabulary, a window below 1 and one beyond a learned table; DataError where the model's
+/// logits are not finite.
+template <class T>
+Score score_tokens(const Transformer<T>& model, std::span<const Index> ids, Index window,
+                   int threads);
+
+}  // namespace attn

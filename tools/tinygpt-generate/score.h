@@ -1,0 +1,12 @@
+#pragma once
+
+#include "tinygpt-generate/options.h"
+#include "tinygpt-generate/prompts.h"
+
+namespace attn {
+
+/// --score: how well the model foretells a text, or its last share.
+void run_score(const Options& options, const Transformer<float>& model, const Language& language,
+               cli::Session& session);
+
+}  // namespace attn
