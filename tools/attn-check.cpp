@@ -6,6 +6,7 @@
 
 #include "attn-check/check.h"
 #include "attn-check/example.h"
+#include "attn-check/explain.h"
 #include "attn-check/options.h"
 #include "cli/tool.h"
 
@@ -15,6 +16,7 @@ using namespace attn;
 
 // The modes, each in a file of its own.
 int run(const CheckOptions& o, cli::Session& session) {
+  if (!o.explain.empty()) return run_explain(o, session);
   const bool bare = o.input.empty() && o.names.empty();
   return bare ? run_example(o, session) : run_case(o, session);
 }
@@ -30,6 +32,7 @@ const cli::Program kProgram = {
                   "names and rules as options"},
                  {"attn-check --q '1 0; 0 1' --v '5 5; 7 1'",
                   "numbers typed by hand: k is q unless given"},
+                 {"attn-check --explain gqa-tiled", "what a diagnosis means, with a small picture"},
                  {"attn-check -o - | tensor-show -i - --dataset /weights", "what was computed"}},
     .notes =
         "A case holds /q (batch, heads, rows, features), /k and /v with as many heads or fewer, "

@@ -3,6 +3,8 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -24,12 +26,23 @@ std::string dashed(std::string name) {
   return name;
 }
 
+// A mode that reads nothing refuses what it would not look at.
+void only_beside(const cli::OptionTable& table, const std::string& mode,
+                 std::set<std::string> beside) {
+  beside.insert({mode, "format", "json", "quiet", "verbose", "color", "threads"});
+  for (const cli::Option& option : table.options()) {
+    if (option.given().empty() || beside.count(option.name()) != 0) continue;
+    throw UsageError(fmt::format("--{} does not go with {}", mode, option.dashed()));
+  }
+}
+
 // Options beside an input that is not there would be ignored, and two ways of saying one thing
 // would depend on their order.
 void check_combinations(const cli::OptionTable& table, const CheckOptions& o) {
   const auto refuse = [&](const std::string& name, const char* why) {
     if (table.given(name)) throw UsageError(fmt::format("--{} {}", name, why));
   };
+  if (!o.explain.empty()) return only_beside(table, "explain", {});
   if (o.input.empty() && o.names.empty()) {
     for (const std::string& name : kRuleOptions) refuse(name, "needs --input or --q");
   } else {
@@ -126,6 +139,9 @@ void declare(cli::OptionTable& table, CheckOptions& o) {
   table.group("Without input");
   table.count("tokens", o.tokens, "random tokens instead of the three").at_most(1024);
   cli::seed_option(table, o.seed);
+  table.text("explain", o.explain, "what a diagnosis means and how it comes about; list for all")
+      .argument("NAME")
+      .not_data();
   declare_rules(table, o.attributes);
   declare_names(table, o.names);
   table.group("Report");

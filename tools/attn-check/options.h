@@ -18,6 +18,7 @@ struct CheckOptions {
   Index seed = 0;
   CaseNames names;
   CaseAttributes attributes;
+  std::string explain;  // a mistake, or "list"
   bool maps = false;
   cli::Format format = cli::Format::kText;
   bool show = false;
