@@ -76,22 +76,30 @@ void validate_starts(const char* name, const std::vector<Index>& starts, Index r
           fmt::format("{}: want rising row numbers from 0 to {}", name, rows));
 }
 
+void validate_cut(const AttentionProblem& problem) {
+  if (!problem.cut) return;
+  const Cut& cut = *problem.cut;
+  require_shape(cut.first_row >= 0 && cut.first_row <= cut.q_len - problem.q_len() &&
+                    cut.first_key >= 0 && cut.first_key <= cut.kv_len - problem.kv_len(),
+                "attention problem: a part lies outside of its whole");
+}
+
 void validate_lengths(const AttentionProblem& problem) {
   if (!problem.kv_lens.empty()) {
     require(static_cast<Index>(problem.kv_lens.size()) == problem.batch(),
             fmt::format("kv_lens: want one length for each of {} sequences, got {}",
                         problem.batch(), problem.kv_lens.size()));
     for (Index length : problem.kv_lens) {
-      require(length >= 0 && length <= problem.kv_len(),
-              fmt::format("kv_lens: want 0 to {} keys, got {}", problem.kv_len(), length));
+      require(length >= 0 && length <= problem.whole_kv_len(),
+              fmt::format("kv_lens: want 0 to {} keys, got {}", problem.whole_kv_len(), length));
     }
   }
   require(problem.cu_seqlens_q.size() == problem.cu_seqlens_k.size(),
           fmt::format("cu_seqlens_q, cu_seqlens_k: want the same number of entries, got {} and {}",
                       problem.cu_seqlens_q.size(), problem.cu_seqlens_k.size()));
   if (problem.cu_seqlens_q.empty()) return;
-  validate_starts("cu_seqlens_q", problem.cu_seqlens_q, problem.q_len());
-  validate_starts("cu_seqlens_k", problem.cu_seqlens_k, problem.kv_len());
+  validate_starts("cu_seqlens_q", problem.cu_seqlens_q, problem.whole_q_len());
+  validate_starts("cu_seqlens_k", problem.cu_seqlens_k, problem.whole_kv_len());
 }
 
 void validate_per_head(const char* name, const std::vector<double>& values, Index heads) {
@@ -123,15 +131,16 @@ double AttentionProblem::mask_at(Index b, Index h, Index i, Index j) const {
 
 Sight sight_of(const AttentionProblem& problem, Index b, Index i) {
   const AttentionRules& rules = problem.rules;
-  const Index length =
-      problem.kv_lens.empty() ? problem.kv_len() : problem.kv_lens[static_cast<std::size_t>(b)];
+  const Index row = i + (problem.cut ? problem.cut->first_row : 0);
+  const Index length = problem.kv_lens.empty() ? problem.whole_kv_len()
+                                               : problem.kv_lens[static_cast<std::size_t>(b)];
   Index first_query = 0;
-  Index queries = problem.q_len();
+  Index queries = problem.whole_q_len();
   Index first_key = 0;
   Index keys = length;
   if (!problem.cu_seqlens_q.empty()) {
     const std::vector<Index>& starts = problem.cu_seqlens_q;
-    const auto next = std::upper_bound(starts.begin(), starts.end(), i) - starts.begin();
+    const auto next = std::upper_bound(starts.begin(), starts.end(), row) - starts.begin();
     const auto sequence = static_cast<std::size_t>(next - 1);
     first_query = starts[sequence];
     queries = starts[sequence + 1] - first_query;
@@ -143,7 +152,7 @@ Sight sight_of(const AttentionProblem& problem, Index b, Index i) {
   if (rules.causal_offset) offset = *rules.causal_offset;
 
   Sight sight;
-  sight.position = first_key + (i - first_query) + offset;
+  sight.position = first_key + (row - first_query) + offset;
   sight.first = first_key;
   sight.end = std::min(first_key + keys, length);
   if (rules.causal) sight.end = std::min(sight.end, sight.position + 1);
@@ -154,6 +163,11 @@ Sight sight_of(const AttentionProblem& problem, Index b, Index i) {
     sight.end = std::min(sight.end, sight.position + rules.window_right + 1);
   }
   if (sight.end < sight.first) sight.first = sight.end = first_key;
+  if (!problem.cut) return sight;
+  const Index cut_at = problem.cut->first_key;
+  sight.position -= cut_at;
+  sight.first = std::clamp<Index>(sight.first - cut_at, 0, problem.kv_len());
+  sight.end = std::clamp<Index>(sight.end - cut_at, sight.first, problem.kv_len());
   return sight;
 }
 
@@ -172,6 +186,7 @@ bool may_see(const AttentionProblem& problem, Index b, Index h, Index i, Index j
 void validate(const AttentionProblem& problem) {
   validate_tensors(problem);
   validate_mask(problem);
+  validate_cut(problem);
   validate_lengths(problem);
   validate_per_head("alibi_slopes", problem.alibi_slopes, problem.heads());
   validate_per_head("sinks", problem.sinks, problem.heads());

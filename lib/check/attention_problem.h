@@ -33,6 +33,16 @@ struct AttentionRules {
   FullyMasked fully_masked = FullyMasked::kZero;
 };
 
+/// Where a part stands in the attention it was cut from: its rows are first_row, first_row + 1, ...
+/// of q_len, its keys first_key ... of kv_len. Lengths and packing keep counting in the whole's
+/// rows and keys, so that the rules of a part are those of the whole.
+struct Cut {
+  Index first_row = 0;
+  Index q_len = 0;  // of the whole
+  Index first_key = 0;
+  Index kv_len = 0;  // of the whole
+};
+
 /// Queries, keys and values with the rules they meet under. Query head h reads key-value head
 /// h / (heads / kv_heads).
 struct AttentionProblem {
@@ -46,6 +56,7 @@ struct AttentionProblem {
   std::vector<Index> cu_seqlens_k;     // likewise on the axis of keys
   std::vector<double> alibi_slopes;    // (heads) or empty
   std::vector<double> sinks;           // (heads) or empty
+  std::optional<Cut> cut;              // none: this is the whole
 
   Index batch() const { return q.dim(0); }
   Index heads() const { return q.dim(1); }
@@ -54,6 +65,9 @@ struct AttentionProblem {
   Index kv_heads() const { return k.dim(1); }
   Index kv_len() const { return k.dim(2); }
   Index value_dim() const { return v.dim(3); }
+  /// Of the whole, where this is a part.
+  Index whole_q_len() const { return cut ? cut->q_len : q_len(); }
+  Index whole_kv_len() const { return cut ? cut->kv_len : kv_len(); }
   Index kv_head_of(Index head) const { return head / (heads() / kv_heads()); }
   double scale() const;
 
@@ -71,7 +85,7 @@ struct AttentionProblem {
 };
 
 /// The run of keys that causality, window, lengths and packing leave to a query, and the key that
-/// the query itself stands at (it may lie outside of the keys).
+/// the query itself stands at (it may lie outside of the keys). Counted in the keys at hand.
 struct Sight {
   Index position = 0;
   Index first = 0;

@@ -19,20 +19,31 @@ Matrix<const float> view(const std::vector<float>& table, Index first, Index row
 }  // namespace
 
 std::vector<KernelSpan> kernel_spans(const AttentionProblem& problem, Index b) {
-  const Index length =
-      problem.kv_lens.empty() ? problem.kv_len() : problem.kv_lens[static_cast<std::size_t>(b)];
-  std::vector<Index> queries = problem.cu_seqlens_q;
-  std::vector<Index> keys = problem.cu_seqlens_k;
-  if (queries.empty()) {
-    queries = {0, problem.q_len()};
-    keys = {0, length};
+  const Index length = problem.kv_lens.empty() ? problem.whole_kv_len()
+                                               : problem.kv_lens[static_cast<std::size_t>(b)];
+  const Cut whole{0, problem.q_len(), 0, problem.kv_len()};
+  const Cut& cut = problem.cut ? *problem.cut : whole;
+  const Index end_row = cut.first_row + problem.q_len();
+  const Index end_key = std::min(length, cut.first_key + problem.kv_len());
+  std::vector<Index> rows = {0, problem.whole_q_len()};
+  std::vector<Index> keys = {0, length};
+  if (!problem.cu_seqlens_q.empty()) {
+    rows = problem.cu_seqlens_q;
+    keys = problem.cu_seqlens_k;
   }
+  // Of a part, what lies in it of each sequence.
   std::vector<KernelSpan> spans;
-  for (std::size_t s = 0; s + 1 < queries.size(); ++s) {
-    KernelSpan span{queries[s], queries[s + 1] - queries[s], keys[s], keys[s + 1] - keys[s], 0};
-    if (span.queries == 0) continue;
+  const auto after = std::upper_bound(rows.begin(), rows.end(), cut.first_row) - rows.begin();
+  for (auto s = static_cast<std::size_t>(std::max<Index>(after - 1, 0));
+       s + 1 < rows.size() && rows[s] < end_row; ++s) {
+    KernelSpan span{};
+    span.first_query = std::max(rows[s], cut.first_row) - cut.first_row;
+    span.queries = std::min(rows[s + 1], end_row) - cut.first_row - span.first_query;
+    if (span.queries <= 0) continue;
+    const Index first_key = std::max(keys[s], cut.first_key);
+    span.first_key = std::min(first_key - cut.first_key, problem.kv_len());
+    span.keys = std::max<Index>(0, std::min(keys[s + 1], end_key) - first_key);
     span.offset = sight_of(problem, b, span.first_query).position - span.first_key;
-    span.keys = std::max<Index>(0, std::min(span.keys, length - span.first_key));
     spans.push_back(span);
   }
   return spans;

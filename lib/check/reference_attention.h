@@ -1,6 +1,5 @@
 #pragma once
 
-#include <span>
 #include <vector>
 
 #include "check/attention_problem.h"
@@ -18,25 +17,15 @@ struct AttentionAnswer {
   Tensor<double> scores;   // (batch, heads, q_len, kv_len); hidden keys minus infinity
 };
 
-/// One query's row of an answer.
-struct AttentionRow {
-  std::vector<double> scores;   // (kv_len)
-  std::vector<double> weights;  // (kv_len)
-  std::vector<double> out;      // (value_dim)
-  double lse = 0;
-  Index seen = 0;  // keys that take part
-};
-
 /// Attention by the definition (Vaswani et al. 2017, eq. 1), in float64 and plain loops, with no
 /// code of the fast kernel's:
 ///   s = scale * q.k;  s = softcap * tanh(s / softcap);  s += -slope * |p - j| + additive mask;
 ///   weights = exp(s - max) / (sum of exp(s - max) + exp(sink - max)) over the keys that are seen;
 ///   out = sum of weights * v over those keys.
 /// Hidden keys and values are never read. A row without keys gives 0, or NaN where the rules say
-/// so, and a log-sum-exp of minus infinity. The problem must be valid.
-void reference_row(const AttentionProblem& problem, Index b, Index h, Index i, AttentionRow& row);
-
-/// All rows. Maps take q_len * kv_len numbers a head, the rest is linear in q_len.
+/// so, and a log-sum-exp of minus infinity. The problem must be valid. Maps take q_len * kv_len
+/// numbers a head; without them memory is linear in q_len and kv_len. Same bits for every number of
+/// threads.
 AttentionAnswer reference_attention(const AttentionProblem& problem, bool maps, int threads);
 
 /// Scores at an earlier stage, for every key that is not padding and in the same packed sequence,

@@ -97,7 +97,7 @@ void suppose_masks(SuppositionList& list) {
 void suppose_causality(SuppositionList& list) {
   const Problem& given = list.problem();
   if (!given.rules.causal) return;
-  const Index difference = given.kv_len() - given.q_len();
+  const Index difference = given.whole_kv_len() - given.whole_q_len();
   list.seen("causal-alignment", [](Problem& p) {
     const bool top = p.rules.causal_alignment == CausalAlignment::kTopLeft;
     p.rules.causal_alignment = top ? CausalAlignment::kBottomRight : CausalAlignment::kTopLeft;

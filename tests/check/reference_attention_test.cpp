@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "check/fast_attention.h"
 #include "check/problems.h"
 #include "core/error.h"
 
@@ -23,9 +24,21 @@ constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 // Numbers of size 1 summed a few times in float64.
 constexpr double kExact = 1e-14;
 
-AttentionRow row_of(const AttentionProblem& problem, Index i, Index h = 0, Index b = 0) {
-  AttentionRow row;
-  reference_row(problem, b, h, i, row);
+// What one query of the only head gets.
+struct OneRow {
+  Values scores, weights, out;
+  double lse = 0;
+  Index seen = 0;
+};
+
+OneRow row_of(const AttentionProblem& problem, Index i) {
+  const AttentionAnswer answer = reference_attention(problem, true, 1);
+  const auto part = [i](const Tensor<double>& tensor) {
+    const double* row = tensor.data() + i * tensor.dim(-1);
+    return Values(row, row + tensor.dim(-1));
+  };
+  OneRow row{part(answer.scores), part(answer.weights), part(answer.out), answer.lse.data()[i]};
+  for (double score : row.scores) row.seen += score > -kInfinity ? 1 : 0;
   return row;
 }
 
@@ -53,7 +66,7 @@ TEST(ReferenceAttention, GivesTheTutorialsNumbers) {
 
 TEST(ReferenceAttention, OneKeyHasWeightOneAndIsItsOwnLogSumExp) {
   AttentionProblem problem = one_query({3}, {-7});
-  const AttentionRow row = row_of(problem, 0);
+  const OneRow row = row_of(problem, 0);
   EXPECT_THAT(row.weights, ElementsAre(1.0));
   EXPECT_THAT(row.out, ElementsAre(-7.0));
   EXPECT_EQ(row.lse, 3.0);
@@ -67,7 +80,7 @@ TEST(ReferenceAttention, ScalesByTheHeadDimOrAsTold) {
   EXPECT_EQ(reference_attention(problem, false, 1).out.values,
             reference_attention(told, false, 1).out.values);
   told.rules.scale = 0.0;  // all keys alike: the mean of the values
-  const AttentionRow row = row_of(told, 0);
+  const OneRow row = row_of(told, 0);
   EXPECT_THAT(row.weights, Pointwise(DoubleNear(kExact), Values{0.2, 0.2, 0.2, 0.2, 0.2}));
 }
 
@@ -75,7 +88,7 @@ TEST(ReferenceAttention, CapsScoresBeforeTheMask) {
   AttentionProblem problem = one_query({2, -3, 50}, {1, 2, 4});
   problem.rules.softcap = 2;
   problem.mask = Tensor<double>({1, 1, 1, 3}, {1, 1, 0});
-  const AttentionRow row = row_of(problem, 0);
+  const OneRow row = row_of(problem, 0);
   EXPECT_NEAR(row.scores[0], 2 * std::tanh(1.0), kExact);
   EXPECT_NEAR(row.scores[1], 2 * std::tanh(-1.5), kExact);
   EXPECT_EQ(row.scores[2], -kInfinity);
@@ -127,8 +140,7 @@ TEST(ReferenceAttention, WindowsCountFromTheQuerysOwnKey) {
 TEST(ReferenceAttention, DeadRowsGiveZeroOrNan) {
   AttentionProblem problem = three_tokens();
   problem.mask = Tensor<double>({1, 1, 3, 1}, {1, 0, 1});
-  AttentionRow row = row_of(problem, 1);
-  EXPECT_EQ(row.seen, 0);
+  OneRow row = row_of(problem, 1);
   EXPECT_THAT(row.out, ElementsAre(0.0, 0.0));
   EXPECT_THAT(row.weights, ElementsAre(0.0, 0.0, 0.0));
   EXPECT_EQ(row.lse, -kInfinity);
@@ -166,7 +178,7 @@ TEST(ReferenceAttention, AdditiveMinusInfinityHidesAndTheRestIsAdded) {
   AttentionProblem problem = one_query({1, 1, kNan}, {10, 20, kNan});
   problem.rules.mask_type = MaskType::kAdditive;
   problem.mask = Tensor<double>({1, 1, 1, 3}, {0, std::log(3.0), -kInfinity});
-  const AttentionRow row = row_of(problem, 0);
+  const OneRow row = row_of(problem, 0);
   EXPECT_THAT(row.weights, Pointwise(DoubleNear(kExact), Values{0.25, 0.75, 0.0}));
   EXPECT_NEAR(row.out[0], 17.5, 1e-13);
 }
@@ -182,7 +194,7 @@ TEST(ReferenceAttention, SinkTakesItsShareUnscaledAndUncapped) {
   AttentionProblem problem = one_query({0, 0}, {8, 8});
   problem.sinks = {std::log(2.0)};
   problem.rules.softcap = 0.1;
-  const AttentionRow row = row_of(problem, 0);
+  const OneRow row = row_of(problem, 0);
   EXPECT_THAT(row.weights, Pointwise(DoubleNear(kExact), Values{0.25, 0.25}));
   EXPECT_NEAR(row.out[0], 4, kExact);
   EXPECT_NEAR(row.lse, std::log(4.0), kExact);
@@ -220,7 +232,7 @@ TEST(ReferenceAttention, PackedSequencesDoNotMeet) {
 }
 
 TEST(ReferenceAttention, LargeScoresDoNotOverflow) {
-  const AttentionRow row = row_of(one_query({5000, 4999}, {1, 0}), 0);
+  const OneRow row = row_of(one_query({5000, 4999}, {1, 0}), 0);
   EXPECT_NEAR(row.weights[0], 1 / (1 + std::exp(-1.0)), kExact);
   EXPECT_NEAR(row.lse, 5000 + std::log1p(std::exp(-1.0)), 1e-11);
 }
@@ -284,6 +296,36 @@ TEST(AttentionProblem, SaysWhatDoesNotFit) {
   problem = three_tokens();
   problem.rules.softcap = -1;
   EXPECT_THAT(complaint(problem), testing::StartsWith("softcap"));
+}
+
+// Rows and keys cut out of the whole obey the rules of the whole.
+TEST(ReferenceAttention, APartGivesTheRowsOfTheWhole) {
+  for (std::uint64_t seed = 300; seed < 340; ++seed) {
+    const AttentionProblem whole = any_problem(seed);
+    if (whole.mask) continue;
+    const Index half = whole.q_len() / 2;
+    AttentionProblem part = whole;
+    const Index rows = whole.q_len() - half;
+    part.q = Tensor<double>({whole.batch(), whole.heads(), rows, whole.head_dim()});
+    for (Index head = 0; head < whole.batch() * whole.heads(); ++head) {
+      std::copy_n(whole.q.data() + (head * whole.q_len() + half) * whole.head_dim(),
+                  rows * whole.head_dim(), part.q.data() + head * rows * whole.head_dim());
+    }
+    part.cut = Cut{half, whole.q_len(), 0, whole.kv_len()};
+    validate(part);
+    const AttentionAnswer all = reference_attention(whole, false, 1);
+    const AttentionAnswer some = reference_attention(part, false, 1);
+    const AttentionAnswer fast = fast_attention(part, false, 1);
+    const Index features = whole.value_dim();
+    for (Index head = 0; head < whole.batch() * whole.heads(); ++head) {
+      for (Index n = 0; n < rows * features; ++n) {
+        const double want = all.out.data()[(head * whole.q_len() + half) * features + n];
+        if (std::isnan(want)) continue;
+        EXPECT_EQ(some.out.data()[head * rows * features + n], want) << "seed " << seed;
+        EXPECT_NEAR(fast.out.data()[head * rows * features + n], want, 1e-4) << "seed " << seed;
+      }
+    }
+  }
 }
 
 }  // namespace
