@@ -134,6 +134,7 @@ Check compare(std::string name, const Tensor<double>& given, const Tensor<double
   const bool near = found.max_error <= allowed.max_error && found.mean_error <= allowed.mean_error;
   check.outcome = near ? Outcome::kPass : Outcome::kFail;
   check.where = place_of(found.at, given.shape);
+  check.metrics = metrics(given, truth);
   return check;
 }
 

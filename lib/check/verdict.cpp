@@ -23,6 +23,7 @@ double Check::ratio() const {
 Outcome Verdict::outcome() const {
   Outcome all = Outcome::kNotChecked;
   for (const Check& check : checks) {
+    if (!check.counts) continue;
     if (check.outcome == Outcome::kFail) return Outcome::kFail;
     if (check.outcome == Outcome::kPass) all = Outcome::kPass;
   }

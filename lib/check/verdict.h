@@ -1,8 +1,10 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "check/metrics.h"
 #include "core/index.h"
 
 namespace attn {
@@ -16,9 +18,11 @@ struct Check {
   double max_error = 0;  // infinite where a NaN or an infinity stands in the way
   double limit = 0;
   double mean_error = 0;
-  double mean_limit = 0;     // 0 where the law has none
-  std::vector<Index> where;  // index of the largest error: (batch, head, row, column)
-  std::string note;          // why it was not checked, or a remark
+  double mean_limit = 0;           // 0 where the law has none
+  std::vector<Index> where;        // index of the largest error: (batch, head, row, column)
+  bool counts = true;              // false: shown, but another's word decides
+  std::optional<Metrics> metrics;  // where two tensors were compared
+  std::string note;                // why it was not checked, or a remark
 
   /// The error as a part of what is allowed, the worse of largest and mean.
   double ratio() const;
@@ -29,7 +33,7 @@ struct Verdict {
   std::vector<Check> checks;
   std::vector<std::string> diagnosis;  // names of the mistakes that explain a failure
 
-  /// Fails if any check does, passes if one was made at all.
+  /// Fails if any check that counts does, passes if one was made at all.
   Outcome outcome() const;
 };
 
