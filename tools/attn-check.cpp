@@ -25,15 +25,15 @@ const cli::Program kProgram = {
     .name = "attn-check",
     .summary = "does a recorded attention obey the definition and the laws of attention?",
     .usage = "[OPTIONS] [FILE]",
-    .examples = {{"attn-check", "three tokens, step by step, with three checks"},
-                 {"attn-check --tokens 6 --show", "two maps of six tokens, open and causal"},
-                 {"attn-check -i case.h5", "the verdict on a file of q, k, v, out ..."},
-                 {"attn-check -i dump.h5 --q /layer0/query --causal --json",
-                  "names and rules as options"},
-                 {"attn-check --q '1 0; 0 1' --v '5 5; 7 1'",
-                  "numbers typed by hand: k is q unless given"},
-                 {"attn-check --explain gqa-tiled", "what a diagnosis means, with a small picture"},
-                 {"attn-check -o - | tensor-show -i - --dataset /weights", "what was computed"}},
+    .examples =
+        {{"attn-check", "three tokens, step by step, with three checks"},
+         {"attn-check --tokens 6 --show", "two maps of six tokens, open and causal"},
+         {"attn-check -i case.h5", "the verdict on a file of q, k, v, out ..."},
+         {"attn-check -i dump.h5 --q /layer0/query --causal --json", "names and rules as options"},
+         {"attn-check --q '1 0; 0 1' --v '5 5; 7 1'", "numbers typed by hand: k is q unless given"},
+         {"attn-check -i case.h5 --tolerance ggml", "would ggml's tests pass it? And the others'?"},
+         {"attn-check --explain gqa-tiled", "what a diagnosis means, with a small picture"},
+         {"attn-check -o - | tensor-show -i - --dataset /weights", "what was computed"}},
     .notes =
         "A case holds /q (batch, heads, rows, features), /k and /v with as many heads or fewer, "
         "and what was made of them: /out, /weights, /scores, /lse, or some of these. Each is held "

@@ -67,7 +67,12 @@ int run_case(const CheckOptions& o, cli::Session& session) {
   settings.maps = o.maps || o.show || small;
   settings.threads = static_cast<int>(o.threads);
   if (settings.maps) check_memory(problem, o.max_bytes);
-  const AttentionReport found = check_attention(subject.recorded, settings);
+  AttentionReport found = check_attention(subject.recorded, settings);
+  std::optional<HouseReport> houses;
+  if (o.tolerance) {
+    houses = ask_houses(subject.recorded, found, *o.tolerance, settings.threads);
+    if (houses) decide_as(*houses, found.verdict);
+  }
   if (!o.output.empty()) {
     Provenance provenance;
     provenance.command = session.history();
@@ -78,7 +83,8 @@ int run_case(const CheckOptions& o, cli::Session& session) {
     write_output(o.output, writer.finish());
   }
   if (session.report().wanted()) {
-    print_case(subject.name, subject.recorded, found, {o.format, small, o.show}, session);
+    print_case(subject.name, subject.recorded, found,
+               {o.format, small, o.show, houses ? &*houses : nullptr}, session);
   }
   return exit_code(found.verdict);
 }

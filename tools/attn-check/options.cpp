@@ -1,6 +1,7 @@
 #include "attn-check/options.h"
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <set>
@@ -17,9 +18,10 @@ namespace {
 using cli::Format;
 
 const std::vector<std::string> kRuleOptions = {
-    "causal",  "no-causal",   "causal-alignment", "causal-offset", "scale",
-    "softcap", "window-left", "window-right",     "window-size",   "layout",
-    "dtype",   "mask-type",   "fully-masked",     "scores-stage",  "maps"};
+    "causal",   "no-causal",   "causal-alignment", "causal-offset", "scale",
+    "softcap",  "window-left", "window-right",     "window-size",   "layout",
+    "dtype",    "mask-type",   "fully-masked",     "scores-stage",  "maps",
+    "tolerance"};
 
 std::string dashed(std::string name) {
   std::replace(name.begin(), name.end(), '_', '-');
@@ -118,6 +120,25 @@ void declare_rules(cli::OptionTable& table, CaseAttributes& rules) {
       "how far the file's scores have come");
 }
 
+void declare_tolerance(cli::OptionTable& table, std::optional<HouseRule>& rule) {
+  table.group("Whose tolerance decides");
+  table
+      .custom(
+          "tolerance", "HOUSE",
+          [&rule](std::string_view text) {
+            rule = parse_house(text);
+            if (rule) return;
+            std::vector<std::string> names;
+            for (const HouseRule& known : all_houses()) names.push_back(house_name(known));
+            throw UsageError(fmt::format("--tolerance: want {}, got '{}'", fmt::join(names, ", "),
+                                         escaped(text)));
+          },
+          "as in the tests of pytorch, flash, ggml, xformers, onnx, cudnn, mlx; ours; pcc=0.99; "
+          "and where they disagree")
+      .default_is("ours")
+      .not_data();
+}
+
 void declare_names(cli::OptionTable& table, CaseNames& names) {
   table.group("Datasets under other names; without input: numbers, a text file, FILE:/dataset");
   for (const std::string& name : case_datasets()) {
@@ -143,6 +164,7 @@ void declare(cli::OptionTable& table, CheckOptions& o) {
       .argument("NAME")
       .not_data();
   declare_rules(table, o.attributes);
+  declare_tolerance(table, o.tolerance);
   declare_names(table, o.names);
   table.group("Report");
   cli::format_options(table, o.format, {Format::kText, Format::kTsv, Format::kJson});

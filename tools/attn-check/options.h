@@ -4,6 +4,7 @@
 #include <string>
 
 #include "check/case_file.h"
+#include "check/houses.h"
 #include "cli/common_options.h"
 #include "cli/option_table.h"
 #include "core/parallel.h"
@@ -19,6 +20,7 @@ struct CheckOptions {
   CaseNames names;
   CaseAttributes attributes;
   std::string explain;  // a mistake, or "list"
+  std::optional<HouseRule> tolerance;
   bool maps = false;
   cli::Format format = cli::Format::kText;
   bool show = false;

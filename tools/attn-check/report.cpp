@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "attn-check/nearness.h"
 #include "check/rules_text.h"
 #include "cli/json.h"
 #include "cli/picture.h"
@@ -78,6 +79,7 @@ Json checks_json(const Verdict& verdict) {
     one["mean_limit"] = made ? cli::json_number(check.mean_limit) : Json(nullptr);
     one["ratio"] = made ? cli::json_number(check.ratio()) : Json(nullptr);
     one["where"] = check.where;
+    add_metrics(check, one);
     if (!check.note.empty()) one["note"] = check.note;
     checks.push_back(std::move(one));
   }
@@ -222,6 +224,7 @@ void print_case(const std::string& name, const AttentionCase& recorded,
     Json document = verdict_json(found.verdict);
     document["remarks"] = found.remarks;
     document["kernel"] = checks_json(found.kernel);
+    if (style.houses != nullptr) add_houses(*style.houses, document);
     report.write(cli::json_text(document));
     return;
   }
@@ -237,6 +240,8 @@ void print_case(const std::string& name, const AttentionCase& recorded,
   for (const std::string& remark : found.remarks) report.print("  {}\n", remark);
   report.print("\nwhat was recorded, against the float64 reference\n{}",
                verdict_table(found.verdict).text());
+  print_metrics(found.verdict, report);
+  if (style.houses != nullptr) print_houses(*style.houses, report);
   report.print("\nthis program's own float32 kernel on the same inputs\n{}",
                verdict_table(found.kernel).text());
   report.print("\nverdict: {}\n", verdict_word(found.verdict.outcome()));

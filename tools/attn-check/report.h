@@ -4,6 +4,7 @@
 
 #include "check/check_attention.h"
 #include "check/example.h"
+#include "check/house_report.h"
 #include "cli/common_options.h"
 #include "cli/session.h"
 
@@ -19,6 +20,7 @@ struct ReportStyle {
   cli::Format format = cli::Format::kText;
   bool steps = false;  // text: scores, weights and outputs of the one head, before the verdict
   bool show = false;   // text: a picture of the weights
+  const HouseReport* houses = nullptr;  // what other projects' tolerances say
 };
 
 /// Reports on a recorded case. `steps` and `show` need the maps in `found.fast`.
