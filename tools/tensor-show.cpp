@@ -1,4 +1,4 @@
-// Looks into an HDF5 file or pipe: shape, type, statistics and values of one tensor.
+// Looks into an HDF5 or NumPy file or pipe: shape, type, statistics and values of one tensor.
 //
 //   tensor-show model.h5 --list
 //   posenc-dump --length 8 --dim 4 -o - | tensor-show -i - --dataset /pe
@@ -22,10 +22,10 @@
 #include "cli/tool.h"
 #include "core/error.h"
 #include "core/text.h"
-#include "io/hdf5_reader.h"
 #include "io/npy.h"
 #include "io/readable_text.h"
 #include "io/table_text.h"
+#include "io/tensor_file.h"
 #include "io/tensor_slice.h"
 #include "io/tensor_summary.h"
 #include "tensor-show/list.h"
@@ -51,7 +51,8 @@ struct Options {
 
 void declare(cli::OptionTable& table, Options& o) {
   table.group("Input");
-  cli::input_option(table, o.input, "HDF5 file to look into, - for stdin").required();
+  cli::input_option(table, o.input, "HDF5, .npz, .npy or text to look into, - for stdin")
+      .required();
   cli::dataset_option(table, o.dataset, "which tensor; not needed where the file holds one only");
   table.text("slice", o.slice, "a part of it, as NumPy writes it: 0,:,3:5").argument("SLICE");
   cli::max_bytes_option(table, o.max_bytes);
@@ -222,73 +223,72 @@ void print(const Options& o, const Shown<T>& shown, cli::Session& session) {
 }
 
 template <class T>
-int show(const Options& o, const Hdf5Reader& reader, const DatasetInfo& info,
-         cli::Session& session) {
+int show(const Options& o, const TensorFile& file, const DatasetInfo& info, cli::Session& session) {
   const TensorSlice slice =
       o.slice.empty() ? TensorSlice(info.shape) : TensorSlice::parse(o.slice, info.shape);
   Shown<T> shown;
   shown.info = info;
-  shown.tensor = o.slice.empty() ? reader.read<T>(info.path) : slice.read<T>(reader, info.path);
+  shown.tensor = o.slice.empty() ? file.read<T>(info.path) : slice.read<T>(file, info.path);
   shown.summary = summarize(shown.tensor.shape, std::span<const T>(shown.tensor.values));
   if (shown.summary.first_nonfinite) {
     shown.first_nonfinite = slice.source(*shown.summary.first_nonfinite);
   }
   print(o, shown, session);
   if (!o.require_finite || shown.summary.nonfinite() == 0) return cli::kDone;
-  return session.say_no(fmt::format("{}: {} is not finite: {}, the first at {}", reader.name(),
+  return session.say_no(fmt::format("{}: {} is not finite: {}, the first at {}", file.name(),
                                     escaped(info.path), nonfinite_text(shown.summary),
                                     shape_text(*shown.first_nonfinite)));
 }
 
 // In the smallest type that holds every stored number.
-int show_any(const Options& o, const Hdf5Reader& reader, const DatasetInfo& info,
+int show_any(const Options& o, const TensorFile& file, const DatasetInfo& info,
              cli::Session& session) {
   switch (info.type) {
     case DType::kF64:
-      return show<double>(o, reader, info, session);
+      return show<double>(o, file, info, session);
     case DType::kF32:
     case DType::kF16:
     case DType::kBF16:
-      return show<float>(o, reader, info, session);
+      return show<float>(o, file, info, session);
     case DType::kU64:
-      return show<std::uint64_t>(o, reader, info, session);
+      return show<std::uint64_t>(o, file, info, session);
     case DType::kI64:
     case DType::kU32:
-      return show<std::int64_t>(o, reader, info, session);
+      return show<std::int64_t>(o, file, info, session);
     case DType::kI32:
     case DType::kI16:
     case DType::kI8:
     case DType::kU16:
-      return show<std::int32_t>(o, reader, info, session);
+      return show<std::int32_t>(o, file, info, session);
     case DType::kU8:
     case DType::kBool:
-      return show<std::uint8_t>(o, reader, info, session);
+      return show<std::uint8_t>(o, file, info, session);
   }
   return cli::kInternal;
 }
 
-void check_rank(const Hdf5Reader& reader, const DatasetInfo& info, Index wanted) {
+void check_rank(const TensorFile& file, const DatasetInfo& info, Index wanted) {
   const auto rank = static_cast<Index>(info.shape.size());
   if (rank == wanted) return;
   std::vector<std::string> hints;
-  if (reader.has_attribute(info.path, "MATLAB_class")) {
+  if (file.has_attribute(info.path, "MATLAB_class")) {
     hints.emplace_back("it was written by MATLAB, which stores the axes in reverse order");
   }
-  throw DataError(fmt::format("{}: {} has shape {}, want rank {}", reader.name(),
-                              escaped(info.path), shape_text(info.shape), wanted),
+  throw DataError(fmt::format("{}: {} has shape {}, want rank {}", file.name(), escaped(info.path),
+                              shape_text(info.shape), wanted),
                   hints);
 }
 
 int run(const Options& o, cli::Session& session) {
-  const Hdf5Reader reader =
-      Hdf5Reader::open(o.input, {.max_bytes = o.max_bytes, .verify_digest = !o.no_verify});
+  const TensorFile file =
+      TensorFile::open(o.input, {.max_bytes = o.max_bytes, .verify_digest = !o.no_verify});
   if (o.list) {
-    session.report().write(list_report(reader.contents(), o.format));
+    session.report().write(list_report(file.contents(), o.format));
     return cli::kDone;
   }
-  const DatasetInfo info = reader.info(o.dataset.empty() ? reader.only_dataset() : o.dataset);
-  if (o.rank) check_rank(reader, info, *o.rank);
-  return show_any(o, reader, info, session);
+  const DatasetInfo info = file.info(o.dataset.empty() ? file.only_dataset() : o.dataset);
+  if (o.rank) check_rank(file, info, *o.rank);
+  return show_any(o, file, info, session);
 }
 
 }  // namespace
@@ -296,7 +296,7 @@ int run(const Options& o, cli::Session& session) {
 int main(int argc, char** argv) {
   return cli::tool_main<Options>(
       {.name = "tensor-show",
-       .summary = "look into an HDF5 file or pipe: shape, type, statistics and values of a tensor",
+       .summary = "look into an HDF5 or NumPy file or pipe: shape, type and values of a tensor",
        .usage = "[OPTIONS] FILE",
        .examples = {{"tensor-show model.h5 --list", "what a file holds"},
                     {"posenc-dump --length 8 --dim 4 -o - | tensor-show -", "a tensor from a pipe"},

@@ -50,7 +50,7 @@ std::optional<Value> one_of(std::string_view word,
 }
 
 template <class Parse>
-auto word_attribute(const Hdf5Reader& reader, const char* name, const char* want, Parse parse) {
+auto word_attribute(const TensorFile& reader, const char* name, const char* want, Parse parse) {
   const auto text = reader.text_attribute("/", name);
   decltype(parse("")) value;
   if (!text) return value;
@@ -62,7 +62,7 @@ auto word_attribute(const Hdf5Reader& reader, const char* name, const char* want
   return value;
 }
 
-std::optional<Index> count_attribute(const Hdf5Reader& reader, const char* name, Index lowest,
+std::optional<Index> count_attribute(const TensorFile& reader, const char* name, Index lowest,
                                      Index highest) {
   const auto value = reader.int_attribute("/", name);
   if (value && (*value < lowest || *value > highest)) {
@@ -72,7 +72,7 @@ std::optional<Index> count_attribute(const Hdf5Reader& reader, const char* name,
   return value;
 }
 
-void check_format(const Hdf5Reader& reader) {
+void check_format(const TensorFile& reader) {
   const auto format = reader.text_attribute("/", "format");
   if (format && *format != "attn-case" && *format != "attntools-tensors") {
     throw DataError(fmt::format("{}: want a file of format attn-case, got '{}'", reader.name(),
@@ -84,7 +84,7 @@ void check_format(const Hdf5Reader& reader) {
 // One case, dataset by dataset.
 class CaseReader {
  public:
-  CaseReader(const Hdf5Reader& reader, const CaseAttributes& attributes, const CaseNames& names)
+  CaseReader(const TensorFile& reader, const CaseAttributes& attributes, const CaseNames& names)
       : reader_(reader), attributes_(attributes), names_(names) {}
 
   AttentionCase read() {
@@ -185,6 +185,7 @@ class CaseReader {
     if (reader_.text_attribute("/", "format").value_or("") == "attntools-tensors") return;
     for (const std::string& child : reader_.children("/")) {
       if (contains(case_datasets(), child)) continue;
+      if (reader_.has_attribute("/", child)) continue;  // of an .npz, where attributes are arrays
       throw DataError(
           fmt::format("{}: dataset {} is not supported", reader_.name(), escaped(child)),
           hint_near(child, case_datasets()));
@@ -204,7 +205,7 @@ class CaseReader {
     }
   }
 
-  const Hdf5Reader& reader_;
+  const TensorFile& reader_;
   const CaseAttributes& attributes_;
   const CaseNames& names_;
 };
@@ -248,10 +249,11 @@ std::optional<DType> parse_checked_dtype(std::string_view word) {
   return type;
 }
 
-CaseAttributes read_case_attributes(const Hdf5Reader& reader) {
+CaseAttributes read_case_attributes(const TensorFile& reader) {
   check_format(reader);
   for (const std::string& name : reader.attributes("/")) {
     if (contains(kAttributes, name) || contains(kProvenance, name)) continue;
+    if (contains(case_datasets(), name)) continue;  // an array of one number in an .npz
     throw DataError(fmt::format("{}: attribute {} is not supported", reader.name(), escaped(name)),
                     hint_near(name, kAttributes));
   }
@@ -314,7 +316,7 @@ void apply(const CaseAttributes& attributes, AttentionCase& recorded) {
   recorded.alignment_given = attributes.causal_alignment || attributes.causal_offset;
 }
 
-AttentionCase read_case(const Hdf5Reader& reader, const CaseAttributes& attributes,
+AttentionCase read_case(const TensorFile& reader, const CaseAttributes& attributes,
                         const CaseNames& names) {
   return CaseReader(reader, attributes, names).read();
 }

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "check/attention_case.h"
-#include "io/hdf5_reader.h"
+#include "io/tensor_file.h"
 
 namespace attn {
 
@@ -48,7 +48,7 @@ std::optional<DType> parse_checked_dtype(std::string_view word);
 
 /// The root attributes. DataError for a value that is none of an attribute's, and for an attribute
 /// that this format does not have: ignoring it could turn a wrong file into a right one.
-CaseAttributes read_case_attributes(const Hdf5Reader& reader);
+CaseAttributes read_case_attributes(const TensorFile& reader);
 
 /// What `over` says, else what `under` says.
 CaseAttributes merged(const CaseAttributes& over, const CaseAttributes& under);
@@ -59,7 +59,7 @@ void apply(const CaseAttributes& attributes, AttentionCase& recorded);
 /// A whole case, in (batch, heads, rows, features) whatever its layout, and validated. DataError
 /// names file and object where q, k or v are missing, where shapes do not fit, and, unless names
 /// are mapped, for a dataset that the format does not have.
-AttentionCase read_case(const Hdf5Reader& reader, const CaseAttributes& attributes,
+AttentionCase read_case(const TensorFile& reader, const CaseAttributes& attributes,
                         const CaseNames& names);
 
 /// Swaps the axes of heads and rows of (batch, x, y, features): from one layout to the other.

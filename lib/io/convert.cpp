@@ -85,10 +85,10 @@ double unusual_float(const StoredType& s, Wide bits) {
   if (exponent == largest) {
     // The explicit leading bit of an 80-bit float is set in its infinity.
     const Wide fraction =
-        s.norm == H5T_NORM_IMPLIED ? mantissa : field(mantissa, 0, s.mantissa_bits - 1);
+        s.leading_bit_implied ? mantissa : field(mantissa, 0, s.mantissa_bits - 1);
     magnitude = fraction == 0 ? HUGE_VAL : std::nan("");
   } else {
-    const bool implied = s.norm == H5T_NORM_IMPLIED;
+    const bool implied = s.leading_bit_implied;
     const long leading = implied ? width : width - 1;  // bits behind the point
     double significand = static_cast<double>(mantissa);
     if (implied && exponent != 0) significand += std::ldexp(1.0, static_cast<int>(width));

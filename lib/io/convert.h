@@ -3,7 +3,7 @@
 #include <cstddef>
 
 #include "core/index.h"
-#include "io/stored_type.h"
+#include "io/number_layout.h"
 
 namespace attn {
 

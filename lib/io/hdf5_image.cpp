@@ -55,6 +55,10 @@ std::optional<std::uint64_t> declared_size(std::string_view super) {
 
 }  // namespace
 
+bool has_signature(std::span<const std::byte> bytes) {
+  return find_signature(as_text(bytes)).has_value();
+}
+
 void check_image(std::span<const std::byte> bytes, const std::string& name) {
   const std::string_view text = as_text(bytes);
   if (text.size() < kSignature.size() && kSignature.starts_with(text)) {

@@ -3,14 +3,13 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
-#include <map>
 #include <utility>
 
 #include "core/error.h"
 #include "core/text.h"
 #include "io/byte_source.h"
 #include "io/child_process.h"
+#include "io/contents_text.h"
 #include "io/contents_walk.h"
 #include "io/hdf5_attributes.h"
 #include "io/hdf5_errors.h"
@@ -26,7 +25,9 @@ namespace attn {
 
 struct Hdf5Reader::Impl {
   Impl(ByteSource bytes, const ReadLimits& read_limits)
-      : source(std::move(bytes)), limits(read_limits) {
+      : source(std::move(bytes)),
+        limits(read_limits),
+        budget(source.name(), read_limits.max_bytes) {
     const LibraryScope scope(source.name());
     check_image(source.bytes(), source.name());
     if (limits.verify_digest) verify_digest(source.bytes(), source.name(), limits.max_bytes);
@@ -60,20 +61,6 @@ struct Hdf5Reader::Impl {
     return *latest;
   }
 
-  // The sum counts, not each tensor by itself: a hostile file may hold thousands just below.
-  void charge(const std::string& path, Index elements, std::size_t bytes_each) {
-    const auto bytes = checked_mul(elements, static_cast<Index>(bytes_each));
-    Index others = 0;
-    for (const auto& [other, charged] : charges) others += other == path ? 0 : charged;
-    if (!bytes || *bytes > limits.max_bytes - std::min(others, limits.max_bytes)) {
-      throw DataError(
-          fmt::format("{}: with {} its tensors take more than the limit of {} "
-                      "(--max-bytes)",
-                      source.name(), escaped(path), short_size_text(limits.max_bytes)));
-    }
-    charges[path] = std::max(charges[path], *bytes);
-  }
-
   [[noreturn]] void fail_missing(const std::string& path) const;
   FileContents contents(Index most) const;
   void check_format() const;
@@ -83,7 +70,7 @@ struct Hdf5Reader::Impl {
   FileId file;
   std::optional<StoredDataset> latest;
   std::string latest_path;
-  std::map<std::string, Index> charges;
+  ReadBudget budget;
 };
 
 // Listing goes through much more of the library than reading, so a child does it.
@@ -97,30 +84,6 @@ FileContents Hdf5Reader::Impl::contents(Index most) const {
   return unpack(answer.text);
 }
 
-namespace {
-
-// "/x (2, 3) f32, /y (4) i64, and 5 more"
-std::string datasets_text(const FileContents& contents) {
-  constexpr Index kMostNamed = 5;
-  std::string text;
-  Index count = 0;
-  for (const ObjectInfo& info : contents.objects) {
-    if (info.kind != "dataset" || ++count > kMostNamed) continue;
-    text += fmt::format("{}{} {}{}", text.empty() ? "" : ", ", escaped(info.path, 60),
-                        info.shape ? shape_text(*info.shape) + " " : "", escaped(info.type));
-  }
-  if (count > kMostNamed) text += fmt::format(", and {} more", count - kMostNamed);
-  return text;
-}
-
-// The coordinates of an axis, which belong to another dataset.
-bool is_scale(const ObjectInfo& info) {
-  const std::pair<std::string, std::string> mark = {"CLASS", "DIMENSION_SCALE"};
-  return std::find(info.attributes.begin(), info.attributes.end(), mark) != info.attributes.end();
-}
-
-}  // namespace
-
 void Hdf5Reader::Impl::fail_missing(const std::string& path) const {
   std::string held;
   try {
@@ -129,11 +92,7 @@ void Hdf5Reader::Impl::fail_missing(const std::string& path) const {
   } catch (const DataError&) {
     // The message is good without a list.
   }
-  throw DataError(fmt::format("{}: no dataset {}{}", source.name(), escaped(path),
-                              held.empty() ? "" : "; it has " + held),
-                  {source.name() == "stdin"
-                       ? "piped into 'tensor-show --list -', it shows all it holds"
-                       : fmt::format("'tensor-show --list {}' shows all it holds", source.name())});
+  fail_missing_dataset(path, held, source.name());
 }
 
 // Files of other makers need no `format`; where it is one of ours, it must be one we know.
@@ -170,6 +129,10 @@ Hdf5Reader Hdf5Reader::open(const std::string& argument, const ReadLimits& limit
   return Hdf5Reader(std::make_unique<Impl>(ByteSource::open(argument, limits.max_bytes), limits));
 }
 
+Hdf5Reader Hdf5Reader::over(ByteSource source, const ReadLimits& limits) {
+  return Hdf5Reader(std::make_unique<Impl>(std::move(source), limits));
+}
+
 Hdf5Reader Hdf5Reader::from_bytes(std::vector<std::byte> bytes, const std::string& name,
                                   const ReadLimits& limits) {
   return Hdf5Reader(std::make_unique<Impl>(ByteSource::from_bytes(std::move(bytes), name), limits));
@@ -202,7 +165,7 @@ template <class T>
 Tensor<T> Hdf5Reader::read(std::string_view path) const {
   const LibraryScope scope(name());
   const StoredDataset& dataset = impl_->dataset(path);
-  impl_->charge(clean_path(path), dataset.size(), sizeof(T));
+  impl_->budget.charge(clean_path(path), dataset.size(), sizeof(T));
   Tensor<T> tensor(dataset.shape());
   dataset.read_rows(0, dataset.rows(), tensor.data());
   return tensor;
@@ -246,27 +209,7 @@ FileContents Hdf5Reader::contents(Index most) const {
 
 std::string Hdf5Reader::only_dataset() const {
   constexpr Index kEnough = 10000;
-  const FileContents held = contents(kEnough);
-  std::string only;
-  std::string unreadable;
-  std::string damage;
-  Index count = 0;
-  Index others = 0;
-  for (const ObjectInfo& info : held.objects) {
-    if (info.kind == "damaged") damage = info.type;
-    if (info.kind != "dataset" || is_scale(info)) continue;
-    (info.readable ? only : unreadable) = info.path;
-    ++(info.readable ? count : others);
-  }
-  if (count == 1 && held.complete) return only;
-  if (count == 0 && !damage.empty()) throw DataError(name() + ": " + damage);
-  if (count == 0 && others == 1) return unreadable;  // whoever reads it is told what is wrong
-  if (count == 0) {
-    throw DataError(fmt::format("{}: holds no dataset of numbers{}", name(),
-                                others > 0 ? "; it has " + datasets_text(held) : ""));
-  }
-  throw DataError(fmt::format("{}: holds several datasets, name one with --dataset: {}", name(),
-                              datasets_text(held)));
+  return only_dataset_of(contents(kEnough), name());
 }
 
 bool Hdf5Reader::has_attribute(std::string_view object, const std::string& attribute) const {

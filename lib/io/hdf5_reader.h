@@ -8,28 +8,14 @@
 #include <string_view>
 #include <vector>
 
-#include "core/dtype.h"
 #include "core/tensor.h"
+#include "io/dataset_info.h"
 #include "io/hdf5_contents.h"
+#include "io/read_budget.h"
 
 namespace attn {
 
-/// What a reader may spend on a file and whether it checks the file's own digest.
-struct ReadLimits {
-  /// Bytes of a stream, of a file, and of all tensors read from it, as numbers in memory.
-  Index max_bytes = Index{4} << 30;
-  /// A file with a `content_digest` attribute is refused when its content does not match.
-  bool verify_digest = true;
-};
-
-/// A dataset as its header describes it; no number has been read.
-struct DatasetInfo {
-  std::string path;       ///< from the root, "/parameters/tokens.weight"
-  Shape shape;            ///< empty for a scalar
-  DType type = {};        ///< the stored type, or the nearest that holds it
-  std::string type_name;  ///< as messages print it: "f32", "big-endian f64", "80-bit float"
-  Index size = 0;         ///< number of elements
-};
+class ByteSource;
 
 /// One HDF5 file, opened from a path or a pipe and read by name. Nothing in the file is trusted:
 /// every size is checked against the bytes that are there and against the limits before memory is
@@ -41,6 +27,8 @@ class Hdf5Reader {
   /// Opens a file, a FIFO, or stdin for "-". Throws UsageError for a terminal, DataError for what
   /// is missing, empty, truncated, over the limit, or not HDF5.
   static Hdf5Reader open(const std::string& argument, const ReadLimits& limits = {});
+  /// The same for an input that is open already.
+  static Hdf5Reader over(ByteSource source, const ReadLimits& limits = {});
   /// The same for bytes in memory; `name` is what messages call them.
   static Hdf5Reader from_bytes(std::vector<std::byte> bytes, const std::string& name,
                                const ReadLimits& limits = {});

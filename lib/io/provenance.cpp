@@ -32,6 +32,15 @@ Index left_out_before(std::string_view line) {
   return whole && count > 0 && count < (Index{1} << 40) ? count : 0;
 }
 
+template <class File>
+std::string history_of(const File& file) {
+  try {
+    return file.text_attribute("/", "history").value_or("");
+  } catch (const DataError&) {
+    return "";  // another maker's attribute of that name is no history of ours
+  }
+}
+
 }  // namespace
 
 std::string extended_history(std::string_view earlier, std::string_view line) {
@@ -57,11 +66,11 @@ std::string extended_history(std::string_view earlier, std::string_view line) {
 }
 
 std::string read_history(const Hdf5Reader& reader) {
-  try {
-    return reader.text_attribute("/", "history").value_or("");
-  } catch (const DataError&) {
-    return "";  // another maker's attribute of that name is no history of ours
-  }
+  return history_of(reader);
+}
+
+std::string read_history(const TensorFile& file) {
+  return history_of(file);
 }
 
 void write_provenance(Hdf5Writer& writer, const Provenance& provenance) {

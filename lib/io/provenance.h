@@ -7,6 +7,7 @@
 #include "core/index.h"
 #include "io/hdf5_reader.h"
 #include "io/hdf5_writer.h"
+#include "io/tensor_file.h"
 
 namespace attn {
 
@@ -26,6 +27,7 @@ void write_provenance(Hdf5Writer& writer, const Provenance& provenance);
 
 /// The `history` of an input; empty where it has none.
 std::string read_history(const Hdf5Reader& reader);
+std::string read_history(const TensorFile& file);
 
 /// `earlier` with one line more. What would leave 32 KiB loses its oldest lines, and its first line
 /// then says "(N earlier lines left out)".

@@ -1,7 +1,5 @@
 #include "io/stored_type.h"
 
-#include <fmt/core.h>
-
 #include <array>
 #include <cstdint>
 #include <string_view>
@@ -42,7 +40,7 @@ std::optional<StoredType> float_type(hid_t type, StoredType stored) {
     return std::nullopt;
   }
   stored.exponent_bias = H5Tget_ebias(type);
-  stored.norm = H5Tget_norm(type);
+  stored.leading_bit_implied = H5Tget_norm(type) == H5T_NORM_IMPLIED;
   const std::size_t bits = stored.size * 8;
   const auto inside = [&](std::size_t at, std::size_t width) {
     return at < bits && width <= bits - at;
@@ -58,7 +56,7 @@ std::optional<StoredType> float_type(hid_t type, StoredType stored) {
     if (stored.size == known.size && stored.exponent_bits == known.exponent_bits &&
         stored.mantissa_bits == known.mantissa_bits && stored.exponent_bias == known.bias &&
         stored.mantissa_at == 0 && stored.exponent_at == known.mantissa_bits &&
-        stored.sign_at == bits - 1 && stored.norm == H5T_NORM_IMPLIED) {
+        stored.sign_at == bits - 1 && stored.leading_bit_implied) {
       stored.type = known.type;
       stored.standard = true;
     }
@@ -105,16 +103,6 @@ bool is_bool_enum(hid_t type) {
 }
 
 }  // namespace
-
-std::string StoredType::name() const {
-  std::string text = big_endian && size > 1 ? "big-endian " : "";
-  if (standard) return text + std::string(dtype_name(type));
-  if (kind == Kind::kFloat) {
-    return text + fmt::format("{}-bit float", 1 + exponent_bits + mantissa_bits);
-  }
-  return text +
-         fmt::format("{}-bit {} integer", precision, kind == Kind::kSigned ? "signed" : "unsigned");
-}
 
 std::optional<StoredType> stored_type(hid_t type) {
   StoredType stored;

@@ -10,7 +10,7 @@
 
 #include "core/error.h"
 #include "core/text.h"
-#include "io/byte_source.h"
+#include "io/tensor_file.h"
 
 namespace attn {
 namespace {
@@ -71,26 +71,30 @@ Tensor<double> parse_numbers(std::string_view text, const std::string& name) {
                    : Tensor<double>({rows, columns}, std::move(values));
 }
 
+std::optional<TensorPlace> tensor_place(const std::string& value) {
+  if (is_file(value)) return TensorPlace{value, ""};
+  const std::size_t colon = value.find(":/");
+  if (colon == std::string::npos || !is_file(value.substr(0, colon))) return std::nullopt;
+  return TensorPlace{value.substr(0, colon), value.substr(colon + 1)};
+}
+
 Tensor<double> tensor_argument(const std::string& value, const std::string& name,
                                const ReadLimits& limits) {
-  const std::size_t colon = value.find(":/");
-  if (colon != std::string::npos && is_file(value.substr(0, colon))) {
-    return Hdf5Reader::open(value.substr(0, colon), limits).read<double>(value.substr(colon + 1));
-  }
-  if (!is_file(value)) {
+  if (const auto place = tensor_place(value)) {
+    const TensorFile file = TensorFile::open(place->file, limits);
+    if (!place->dataset.empty()) return file.read<double>(place->dataset);
     try {
-      return parse_numbers(value, name);
+      return file.read<double>(file.only_dataset());
     } catch (const DataError& error) {
-      throw UsageError(error.what(), {"want numbers such as '1 0; 0 1', or the name of a file"});
+      throw DataError(fmt::format("{}: {}", name, error.what()),
+                      {fmt::format("a dataset is named as {}:/NAME", file.name())});
     }
   }
-  const ByteSource source = ByteSource::open(value, limits.max_bytes);
-  const std::string_view text = as_text(source.bytes());
-  if (text.starts_with("\x89HDF")) {
-    throw DataError(fmt::format("{}: {} is HDF5", name, escaped(value)),
-                    {fmt::format("say which dataset: {}:/NAME", escaped(value))});
+  try {
+    return parse_numbers(value, name);
+  } catch (const DataError& error) {
+    throw UsageError(error.what(), {"want numbers such as '1 0; 0 1', or the name of a file"});
   }
-  return parse_numbers(text, escaped(value));
 }
 
 }  // namespace attn

@@ -1,10 +1,11 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "core/tensor.h"
-#include "io/hdf5_reader.h"
+#include "io/read_budget.h"
 
 namespace attn {
 
@@ -14,10 +15,19 @@ namespace attn {
 /// what is no number, for rows of unlike length, and for nothing at all.
 Tensor<double> parse_numbers(std::string_view text, const std::string& name);
 
-/// A small tensor as an option's value: `FILE:/dataset` or a text file, where such a file exists,
-/// else numbers: '1 0; 0 1'. `name` is the option. UsageError for typed words that are no numbers,
-/// DataError for what a file holds.
+/// A small tensor as an option's value: `FILE:/dataset` of HDF5 or .npz, a .npy or text file, where
+/// such a file exists, else numbers: '1 0; 0 1'. Of a file with one dataset the name may be left
+/// out. `name` is the option. UsageError for typed words that are no numbers, DataError for what a
+/// file holds.
 Tensor<double> tensor_argument(const std::string& value, const std::string& name,
                                const ReadLimits& limits = {});
+
+/// The file and the dataset in it that such a value names; nothing where it names no file. The
+/// dataset is empty where none is named.
+struct TensorPlace {
+  std::string file;
+  std::string dataset;
+};
+std::optional<TensorPlace> tensor_place(const std::string& value);
 
 }  // namespace attn

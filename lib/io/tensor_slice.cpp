@@ -99,7 +99,7 @@ Shape TensorSlice::source(const Shape& part) const {
 }
 
 template <class T>
-Tensor<T> TensorSlice::read(const Hdf5Reader& reader, std::string_view path) const {
+Tensor<T> TensorSlice::read(const TensorFile& file, std::string_view path) const {
   Tensor<T> part(shape());
   if (part.values.empty()) return part;
   Index row_size = 1;
@@ -108,7 +108,7 @@ Tensor<T> TensorSlice::read(const Hdf5Reader& reader, std::string_view path) con
   std::vector<T> row(static_cast<std::size_t>(row_size));
   T* out = part.data();
   for (Index r = 0; r < rows.count; ++r) {
-    reader.read_rows(path, rows.start + r * rows.step, 1, row.data());
+    file.read_rows(path, rows.start + r * rows.step, 1, row.data());
     // Odometer over the remaining axes, the last one fastest.
     Shape at(axes_.size());
     while (true) {
@@ -125,11 +125,11 @@ Tensor<T> TensorSlice::read(const Hdf5Reader& reader, std::string_view path) con
   return part;
 }
 
-template Tensor<float> TensorSlice::read(const Hdf5Reader&, std::string_view) const;
-template Tensor<double> TensorSlice::read(const Hdf5Reader&, std::string_view) const;
-template Tensor<std::int64_t> TensorSlice::read(const Hdf5Reader&, std::string_view) const;
-template Tensor<std::uint64_t> TensorSlice::read(const Hdf5Reader&, std::string_view) const;
-template Tensor<std::int32_t> TensorSlice::read(const Hdf5Reader&, std::string_view) const;
-template Tensor<std::uint8_t> TensorSlice::read(const Hdf5Reader&, std::string_view) const;
+template Tensor<float> TensorSlice::read(const TensorFile&, std::string_view) const;
+template Tensor<double> TensorSlice::read(const TensorFile&, std::string_view) const;
+template Tensor<std::int64_t> TensorSlice::read(const TensorFile&, std::string_view) const;
+template Tensor<std::uint64_t> TensorSlice::read(const TensorFile&, std::string_view) const;
+template Tensor<std::int32_t> TensorSlice::read(const TensorFile&, std::string_view) const;
+template Tensor<std::uint8_t> TensorSlice::read(const TensorFile&, std::string_view) const;
 
 }  // namespace attn

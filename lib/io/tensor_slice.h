@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "core/tensor.h"
-#include "io/hdf5_reader.h"
+#include "io/tensor_file.h"
 
 namespace attn {
 
@@ -25,7 +25,7 @@ class TensorSlice {
 
   /// Reads no more rows of the first axis than the slice spans.
   template <class T>
-  Tensor<T> read(const Hdf5Reader& reader, std::string_view path) const;
+  Tensor<T> read(const TensorFile& file, std::string_view path) const;
 
  private:
   struct Axis {

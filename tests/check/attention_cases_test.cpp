@@ -7,7 +7,7 @@
 
 #include "check/case_file.h"
 #include "check/check_attention.h"
-#include "io/hdf5_reader.h"
+#include "io/tensor_file.h"
 #include "support/truth.h"
 
 namespace attn {
@@ -16,13 +16,13 @@ namespace {
 namespace fs = std::filesystem;
 
 AttentionCase read_file(const fs::path& file) {
-  const Hdf5Reader reader = Hdf5Reader::open(file.string());
+  const TensorFile reader = TensorFile::open(file.string());
   return read_case(reader, read_case_attributes(reader), {});
 }
 
 // The reference against an independent one, both in float64: sums of up to some hundred terms.
 void expect_truth(const AttentionCase& recorded, const fs::path& file) {
-  const Hdf5Reader reader = Hdf5Reader::open(file.string());
+  const TensorFile reader = TensorFile::open(file.string());
   const AttentionAnswer answer = reference_attention(recorded.problem, true, 2);
   // The denominator of a row without keys is exp(sink): its logarithm may be said to be the sink.
   Tensor<double> lse = answer.lse;

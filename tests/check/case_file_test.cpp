@@ -15,7 +15,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 // The three tokens as a file, with whatever else a test adds.
-Hdf5Reader file_with(const std::function<void(Hdf5Writer&)>& add) {
+TensorFile file_with(const std::function<void(Hdf5Writer&)>& add) {
   Hdf5Writer writer;
   const AttentionProblem problem = three_tokens();
   writer.dataset("/q", problem.q);
@@ -24,11 +24,11 @@ Hdf5Reader file_with(const std::function<void(Hdf5Writer&)>& add) {
   add(writer);
   const Hdf5Image image = writer.finish();
   const auto bytes = image.bytes();
-  return Hdf5Reader::from_bytes({bytes.begin(), bytes.end()}, "case.h5");
+  return TensorFile::from_bytes({bytes.begin(), bytes.end()}, "case.h5");
 }
 
 AttentionCase case_with(const std::function<void(Hdf5Writer&)>& add, const CaseNames& names = {}) {
-  const Hdf5Reader reader = file_with(add);
+  const TensorFile reader = file_with(add);
   return read_case(reader, read_case_attributes(reader), names);
 }
 
@@ -119,7 +119,7 @@ TEST(CaseFile, ReadsEveryDataset) {
 }
 
 TEST(CaseFile, SwapsRowsAndHeadsOfTheOtherLayout) {
-  const Hdf5Reader reader = file_with([](Hdf5Writer& writer) {
+  const TensorFile reader = file_with([](Hdf5Writer& writer) {
     writer.attribute("/", "layout", "BSHD");
     writer.dataset("/out", Tensor<float>({1, 3, 1, 2}));  // three heads of one row
   });
@@ -187,7 +187,7 @@ TEST(CaseFile, MissingTensorsAreNamed) {
   writer.dataset("/q", three_tokens().q);
   const Hdf5Image image = writer.finish();
   const auto bytes = image.bytes();
-  const Hdf5Reader reader = Hdf5Reader::from_bytes({bytes.begin(), bytes.end()}, "half.h5");
+  const TensorFile reader = TensorFile::from_bytes({bytes.begin(), bytes.end()}, "half.h5");
   try {
     read_case(reader, {}, {});
     FAIL() << "a file without /k was read";

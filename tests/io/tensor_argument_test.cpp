@@ -58,9 +58,10 @@ TEST(TensorArgument, IsAFileWhereThereIsOneElseNumbers) {
   const std::string file = folder / "x.h5";
   Hdf5Writer writer;
   writer.dataset("/group/x", Tensor<float>({1, 2}, {5, 6}));
+  writer.dataset("/group/y", Tensor<float>({1}, {7}));
   write_output(file, writer.finish());
   EXPECT_THAT(tensor_argument(file + ":/group/x", "--q").shape, ElementsAre(1, 2));
-  EXPECT_THROW(tensor_argument(file, "--q"), DataError);
+  EXPECT_THROW(tensor_argument(file, "--q"), DataError);  // which of the two?
   EXPECT_THROW(tensor_argument(file + ":/nothing", "--q"), DataError);
 
   EXPECT_THAT(tensor_argument("7 8", "--q").values, ElementsAre(7, 8));

@@ -18,19 +18,19 @@ class TensorSliceTest : public ::testing::Test {
  protected:
   TensorSliceTest() : reader_(file()) {}
 
-  static Hdf5Reader file() {
+  static TensorFile file() {
     Tensor<float> tensor({2, 3, 4});
     std::iota(tensor.values.begin(), tensor.values.end(), 0.0F);
     Hdf5Writer writer;
     writer.dataset("/x", tensor);
     writer.dataset("/scalar", Tensor<float>({}, {5.0F}));
     const Hdf5Image image = writer.finish();
-    return Hdf5Reader::from_bytes({image.bytes().begin(), image.bytes().end()}, "memory");
+    return TensorFile::from_bytes({image.bytes().begin(), image.bytes().end()}, "memory");
   }
   Tensor<float> slice(const std::string& text) const {
     return TensorSlice::parse(text, {2, 3, 4}).read<float>(reader_, "/x");
   }
-  Hdf5Reader reader_;
+  TensorFile reader_;
 };
 
 TEST_F(TensorSliceTest, TakesWhatNumPyTakes) {

@@ -32,7 +32,7 @@ Subject read_subject(const CheckOptions& o) {
   if (o.input.empty()) {
     return {"numbers", "", case_from_arguments(o.names, o.attributes, limits), o.attributes};
   }
-  const Hdf5Reader reader = Hdf5Reader::open(o.input, limits);
+  const TensorFile reader = TensorFile::open(o.input, limits);
   const CaseAttributes attributes = merged(o.attributes, read_case_attributes(reader));
   return {reader.name(), read_history(reader), read_case(reader, attributes, o.names), attributes};
 }

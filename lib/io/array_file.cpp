@@ -1,0 +1,407 @@
+#include "io/array_file.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <set>
+#include <utility>
+
+#include "core/error.h"
+#include "core/text.h"
+#include "io/contents_text.h"
+#include "io/convert.h"
+#include "io/hdf5_path.h"
+#include "io/npy.h"
+#include "io/table_text.h"
+#include "io/tensor_argument.h"
+
+namespace attn {
+namespace {
+
+constexpr std::string_view kSuffix = ".npy";
+
+// What a zip archive without arrays is, for those who meant another file.
+[[noreturn]] void refuse_zip(const std::vector<ZipMember>& members, const std::string& name) {
+  for (const ZipMember& member : members) {
+    if (member.name.ends_with("data.pkl")) {
+      throw DataError(name + ": is a PyTorch file (a pickle), which is never loaded",
+                      {"save arrays: numpy.savez('case.npz', q=q.numpy(), ...)"});
+    }
+  }
+  throw DataError(fmt::format("{}: is a zip archive without NumPy arrays (.npy)", name));
+}
+
+void append_utf8(std::string& text, std::uint32_t c) {
+  const auto put = [&text](std::uint32_t byte) { text.push_back(static_cast<char>(byte)); };
+  if (c < 0x80) {
+    put(c);
+  } else if (c < 0x800) {
+    put(0xc0U | c >> 6U);
+    put(0x80U | (c & 0x3fU));
+  } else if (c < 0x10000) {
+    put(0xe0U | c >> 12U);
+    put(0x80U | (c >> 6U & 0x3fU));
+    put(0x80U | (c & 0x3fU));
+  } else {
+    put(0xf0U | c >> 18U);
+    put(0x80U | (c >> 12U & 0x3fU));
+    put(0x80U | (c >> 6U & 0x3fU));
+    put(0x80U | (c & 0x3fU));
+  }
+}
+
+}  // namespace
+
+bool ArrayFile::takes(std::span<const std::byte> bytes) {
+  return is_npy(bytes) || is_zip(bytes);
+}
+
+ArrayFile::ArrayFile(ByteSource source, const ReadLimits& limits)
+    : source_(std::move(source)), limits_(limits), budget_(source_.name(), limits.max_bytes) {
+  const std::span<const std::byte> bytes = source_.bytes();
+  if (!is_zip(bytes)) {
+    ZipMember whole;
+    whole.size = static_cast<Index>(bytes.size());
+    whole.packed = bytes;
+    entries_.push_back({kOnly, std::move(whole), std::nullopt, true});
+    return;
+  }
+  zip_ = true;
+  std::vector<ZipMember> members = zip_members(bytes, source_.name());
+  std::set<std::string> paths;
+  for (ZipMember& member : members) {
+    if (!member.name.ends_with(kSuffix)) continue;
+    std::string path =
+        clean_path(std::string_view(member.name).substr(0, member.name.size() - kSuffix.size()));
+    if (!paths.insert(path).second) {
+      throw DataError(fmt::format("{}: {} stands in it twice", name(), escaped(path)));
+    }
+    entries_.push_back({std::move(path), std::move(member), std::nullopt, !limits.verify_digest});
+  }
+  if (entries_.empty() && !members.empty()) refuse_zip(members, name());
+}
+
+ArrayFile::ArrayFile(ByteSource source, const ReadLimits& limits, Tensor<double> numbers)
+    : source_(std::move(source)),
+      limits_(limits),
+      made_(npy_bytes(numbers)),
+      budget_(source_.name(), limits.max_bytes) {
+  ZipMember whole;
+  whole.size = static_cast<Index>(made_.size());
+  whole.packed = made_;
+  entries_.push_back({kOnly, std::move(whole), std::nullopt, true});
+}
+
+ArrayFile ArrayFile::from_text(ByteSource source, const ReadLimits& limits) {
+  Tensor<double> numbers = parse_numbers(as_text(source.bytes()), source.name());
+  return ArrayFile(std::move(source), limits, std::move(numbers));
+}
+
+std::string ArrayFile::label(const Entry& entry) const {
+  return zip_ ? fmt::format("{}: {}", name(), escaped(entry.path)) : name();
+}
+
+const ArrayFile::Entry* ArrayFile::find(std::string_view path) const {
+  const std::string clean = clean_path(path);
+  for (const Entry& entry : entries_) {
+    if (entry.path == clean) return &entry;
+  }
+  return nullptr;
+}
+
+const ArrayFile::Entry& ArrayFile::dataset(std::string_view path) const {
+  if (const Entry* entry = find(path)) return *entry;
+  if (!zip_) {
+    throw DataError(fmt::format("{}: no dataset {}: this is not an HDF5 file, but one array",
+                                name(), escaped(clean_path(path))));
+  }
+  std::string held;
+  try {
+    held = datasets_text(contents());
+  } catch (const DataError&) {
+    // The message is good without a list.
+  }
+  fail_missing_dataset(clean_path(path), held, name());
+}
+
+// Every header is held to the bytes behind it.
+const NpyHeader& ArrayFile::header(const Entry& entry) const {
+  if (entry.header) return *entry.header;
+  const std::string called = label(entry);
+  const ZipMember& member = entry.member;
+  NpyHeader read;
+  if (member.deflated) {
+    read = read_npy_header(unpack(member, static_cast<Index>(kMostNpyHeader), called), called);
+  } else {
+    read = read_npy_header(member.packed, called);
+  }
+  const Index behind = member.size - static_cast<Index>(read.bytes);
+  if (behind < read.data_bytes()) {
+    throw DataError(fmt::format("{}: truncated: shape {} of {} needs {} bytes, it has {}", called,
+                                shape_text(read.shape), read.type_name(), read.data_bytes(),
+                                std::max(behind, Index{0})));
+  }
+  entry.header = std::move(read);
+  return *entry.header;
+}
+
+const NpyHeader& ArrayFile::numbers_header(const Entry& entry) const {
+  const NpyHeader& found = header(entry);
+  if (found.kind != NpyHeader::Kind::kNumbers) {
+    throw DataError(label(entry) + ": holds text, want numbers");
+  }
+  return found;
+}
+
+std::span<const std::byte> ArrayFile::data(const Entry& entry) const {
+  const NpyHeader& about = header(entry);
+  const std::string called = label(entry);
+  std::span<const std::byte> whole = entry.member.packed;
+  if (entry.member.deflated) {
+    if (unpacked_ != &entry) {
+      if (entry.member.size > limits_.max_bytes) {
+        throw DataError(fmt::format("{}: unpacks to {}, over the limit of {} (--max-bytes)", called,
+                                    short_size_text(entry.member.size),
+                                    short_size_text(limits_.max_bytes)));
+      }
+      unpacked_ = nullptr;
+      unpacked_bytes_.clear();
+      unpacked_bytes_ = unpack(entry.member, entry.member.size, called);
+      unpacked_ = &entry;
+    }
+    whole = unpacked_bytes_;
+  }
+  if (!entry.verified) check_crc(entry.member, whole, called);
+  entry.verified = true;
+  return whole.subspan(about.bytes, static_cast<std::size_t>(about.data_bytes()));
+}
+
+bool ArrayFile::has_dataset(std::string_view path) const {
+  return find(path) != nullptr;
+}
+
+bool ArrayFile::has_group(std::string_view path) const {
+  const std::string clean = clean_path(path);
+  if (clean == "/") return true;
+  return std::any_of(entries_.begin(), entries_.end(),
+                     [&](const Entry& entry) { return entry.path.starts_with(clean + "/"); });
+}
+
+DatasetInfo ArrayFile::info(std::string_view path) const {
+  const Entry& entry = dataset(path);
+  const NpyHeader& about = numbers_header(entry);
+  return {entry.path, about.shape, about.type.type, about.type_name(), about.size};
+}
+
+template <class T>
+void ArrayFile::convert_rows(const Entry& entry, Index first, Index count, T* out) const {
+  const NpyHeader& about = numbers_header(entry);
+  const std::span<const std::byte> bytes = data(entry);
+  const Index rows = about.shape.empty() ? 1 : about.shape.front();
+  require_shape(first >= 0 && count >= 0 && first <= rows - count,
+                "read_rows: rows outside the dataset");
+  if (count == 0 || about.size == 0) return;
+  const auto put = [&](Index at, Index run, T* to) {
+    const std::byte* from = bytes.data() + static_cast<std::size_t>(at) * about.item_bytes;
+    const Index done = convert(about.type, from, run, to);
+    if (done == run) return;
+    throw DataError(fmt::format("{}: a {} does not fit the whole numbers wanted here", label(entry),
+                                about.type_name()));
+  };
+  const Index row_size = about.size / rows;
+  if (!about.fortran || about.shape.size() < 2) {
+    put(first * row_size, count * row_size, out);
+    return;
+  }
+  // The first axis runs fastest: one run for each place along the others, which stand in the
+  // order of their axes reversed.
+  std::vector<T> run(static_cast<std::size_t>(count));
+  Shape at(about.shape.size());
+  for (Index n = 0; n < row_size; ++n) {
+    put(n * rows + first, count, run.data());
+    Index to = 0;
+    for (std::size_t axis = 1; axis < at.size(); ++axis) to = to * about.shape[axis] + at[axis];
+    for (Index r = 0; r < count; ++r) out[r * row_size + to] = run[static_cast<std::size_t>(r)];
+    for (std::size_t axis = 1; axis < at.size() && ++at[axis] == about.shape[axis]; ++axis) {
+      at[axis] = 0;
+    }
+  }
+}
+
+template <class T>
+Tensor<T> ArrayFile::read(std::string_view path) const {
+  const Entry& entry = dataset(path);
+  const NpyHeader& about = numbers_header(entry);
+  budget_.charge(entry.path, about.size, sizeof(T));
+  Tensor<T> tensor(about.shape);
+  convert_rows(entry, 0, about.shape.empty() ? 1 : about.shape.front(), tensor.data());
+  return tensor;
+}
+
+template <class T>
+void ArrayFile::read_rows(std::string_view path, Index first, Index count, T* out) const {
+  convert_rows(dataset(path), first, count, out);
+}
+
+template Tensor<float> ArrayFile::read(std::string_view) const;
+template Tensor<double> ArrayFile::read(std::string_view) const;
+template Tensor<std::int64_t> ArrayFile::read(std::string_view) const;
+template Tensor<std::uint64_t> ArrayFile::read(std::string_view) const;
+template Tensor<std::int32_t> ArrayFile::read(std::string_view) const;
+template Tensor<std::uint8_t> ArrayFile::read(std::string_view) const;
+template void ArrayFile::read_rows(std::string_view, Index, Index, float*) const;
+template void ArrayFile::read_rows(std::string_view, Index, Index, double*) const;
+template void ArrayFile::read_rows(std::string_view, Index, Index, std::int64_t*) const;
+template void ArrayFile::read_rows(std::string_view, Index, Index, std::uint64_t*) const;
+template void ArrayFile::read_rows(std::string_view, Index, Index, std::int32_t*) const;
+template void ArrayFile::read_rows(std::string_view, Index, Index, std::uint8_t*) const;
+
+std::vector<std::string> ArrayFile::children(std::string_view group, Index most) const {
+  const std::string clean = clean_path(group);
+  if (!has_group(clean)) {
+    throw DataError(fmt::format("{}: no group {}", name(), escaped(clean)));
+  }
+  const std::string prefix = clean == "/" ? clean : clean + "/";
+  std::set<std::string> names;
+  for (const Entry& entry : entries_) {
+    if (!entry.path.starts_with(prefix)) continue;
+    const std::string rest = entry.path.substr(prefix.size());
+    names.insert(rest.substr(0, rest.find('/')));
+  }
+  if (static_cast<Index>(names.size()) > most) {
+    throw DataError(fmt::format("{}: {} holds more than {} names", name(), escaped(clean), most));
+  }
+  return {names.begin(), names.end()};
+}
+
+FileContents ArrayFile::contents(Index most) const {
+  FileContents held;
+  std::set<std::string> groups;
+  std::vector<const Entry*> sorted;
+  for (const Entry& entry : entries_) sorted.push_back(&entry);
+  std::sort(sorted.begin(), sorted.end(),
+            [](const Entry* a, const Entry* b) { return a->path < b->path; });
+  for (const Entry* entry : sorted) {
+    for (std::size_t at = entry->path.find('/', 1); at != std::string::npos;
+         at = entry->path.find('/', at + 1)) {
+      std::string group = entry->path.substr(0, at);
+      if (!groups.insert(group).second) continue;
+      held.objects.push_back({std::move(group), "group", "", std::nullopt, false, {}});
+    }
+    if (static_cast<Index>(held.objects.size()) >= most) {
+      held.complete = false;
+      break;
+    }
+    try {
+      const NpyHeader& about = header(*entry);
+      const bool numbers = about.kind == NpyHeader::Kind::kNumbers;
+      std::string type = about.type_name();
+      if (!numbers && about.size == 1) type += fmt::format(" '{}'", text_of(*entry));
+      held.objects.push_back({entry->path, "dataset", std::move(type), about.shape, numbers, {}});
+    } catch (const DataError& error) {
+      std::string what = error.what();
+      const std::string called = label(*entry) + ": ";
+      if (what.starts_with(called)) what.erase(0, called.size());
+      held.objects.push_back({entry->path, "damaged", std::move(what), std::nullopt, false, {}});
+    }
+  }
+  return held;
+}
+
+std::string ArrayFile::only_dataset() const {
+  if (!zip_) return kOnly;
+  return only_dataset_of(contents(), name());
+}
+
+const ArrayFile::Entry* ArrayFile::attribute_entry(std::string_view object,
+                                                   const std::string& attribute) const {
+  if (!zip_ || clean_path(object) != "/" || attribute.find('/') != std::string::npos) {
+    return nullptr;
+  }
+  const Entry* entry = find(attribute);
+  if (entry == nullptr) return nullptr;
+  const NpyHeader& about = header(*entry);
+  return about.size == 1 && about.shape.size() <= 1 ? entry : nullptr;
+}
+
+template <class T>
+T ArrayFile::one_number(const Entry& entry) const {
+  T value = 0;
+  convert_rows(entry, 0, 1, &value);
+  return value;
+}
+
+std::string ArrayFile::text_of(const Entry& entry) const {
+  const NpyHeader& about = header(entry);
+  const std::span<const std::byte> bytes = data(entry);
+  std::string text;
+  if (about.kind == NpyHeader::Kind::kBytes) {
+    text = as_text(bytes);
+  } else {
+    for (std::size_t at = 0; at + 4 <= bytes.size(); at += 4) {
+      std::uint32_t c = 0;
+      for (std::size_t i = 0; i < 4; ++i) {
+        const std::size_t from = about.big_endian ? i : 3 - i;
+        c = c << 8U | std::to_integer<std::uint32_t>(bytes[at + from]);
+      }
+      constexpr std::uint32_t kReplacement = 0xfffd;
+      append_utf8(text, c <= 0x10ffff ? c : kReplacement);
+    }
+  }
+  const std::size_t last = text.find_last_not_of('\0');
+  text.resize(last == std::string::npos ? 0 : last + 1);
+  return text;
+}
+
+bool ArrayFile::has_attribute(std::string_view object, const std::string& attribute) const {
+  return attribute_entry(object, attribute) != nullptr;
+}
+
+std::optional<Index> ArrayFile::int_attribute(std::string_view object,
+                                              const std::string& attribute) const {
+  const Entry* entry = attribute_entry(object, attribute);
+  if (entry == nullptr) return std::nullopt;
+  return one_number<Index>(*entry);
+}
+
+std::optional<double> ArrayFile::real_attribute(std::string_view object,
+                                                const std::string& attribute) const {
+  const Entry* entry = attribute_entry(object, attribute);
+  if (entry == nullptr) return std::nullopt;
+  return one_number<double>(*entry);
+}
+
+std::optional<std::string> ArrayFile::text_attribute(std::string_view object,
+                                                     const std::string& attribute) const {
+  const Entry* entry = attribute_entry(object, attribute);
+  if (entry == nullptr) return std::nullopt;
+  if (header(*entry).kind == NpyHeader::Kind::kNumbers) {
+    throw DataError(label(*entry) + ": want text, it holds a number");
+  }
+  return text_of(*entry);
+}
+
+std::optional<AttributeKind> ArrayFile::attribute_kind(std::string_view object,
+                                                       const std::string& attribute) const {
+  const Entry* entry = attribute_entry(object, attribute);
+  if (entry == nullptr) return std::nullopt;
+  const NpyHeader& about = header(*entry);
+  if (about.kind != NpyHeader::Kind::kNumbers) return AttributeKind::kText;
+  return about.type.kind == StoredType::Kind::kFloat ? AttributeKind::kReal
+                                                     : AttributeKind::kInteger;
+}
+
+std::vector<std::string> ArrayFile::attributes(std::string_view object) const {
+  std::vector<std::string> names;
+  for (const Entry& entry : entries_) {
+    const std::string attribute = entry.path.substr(1);
+    if (attribute_entry(object, attribute) != nullptr) names.push_back(attribute);
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+}  // namespace attn

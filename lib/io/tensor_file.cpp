@@ -1,0 +1,105 @@
+#include "io/tensor_file.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/text.h"
+#include "io/byte_source.h"
+#include "io/hdf5_image.h"
+
+namespace attn {
+namespace {
+
+// Numbers as text begin with a digit, a sign, a comment ...
+bool is_text_of_numbers(std::span<const std::byte> bytes) {
+  constexpr std::size_t kGlance = 4096;
+  const std::string_view text = as_text(bytes.first(std::min(kGlance, bytes.size())));
+  const std::size_t at = text.find_first_not_of(" \t\r\n");
+  if (at == std::string_view::npos) return false;
+  if (std::string_view("0123456789+-.#").find(text[at]) == std::string_view::npos &&
+      !text.substr(at).starts_with("nan") && !text.substr(at).starts_with("inf")) {
+    return false;
+  }
+  return text.find('\0') == std::string_view::npos;
+}
+
+}  // namespace
+
+TensorFile TensorFile::over(ByteSource source, const ReadLimits& limits) {
+  const std::span<const std::byte> bytes = source.bytes();
+  if (ArrayFile::takes(bytes)) return TensorFile(ArrayFile(std::move(source), limits));
+  if (is_text_of_numbers(bytes) && !has_signature(bytes)) {
+    return TensorFile(ArrayFile::from_text(std::move(source), limits));
+  }
+  return TensorFile(Hdf5Reader::over(std::move(source), limits));
+}
+
+TensorFile TensorFile::open(const std::string& argument, const ReadLimits& limits) {
+  return over(ByteSource::open(argument, limits.max_bytes), limits);
+}
+
+TensorFile TensorFile::from_bytes(std::vector<std::byte> bytes, const std::string& name,
+                                  const ReadLimits& limits) {
+  return over(ByteSource::from_bytes(std::move(bytes), name), limits);
+}
+
+const std::string& TensorFile::name() const {
+  return std::visit([](const auto& file) -> const std::string& { return file.name(); }, file_);
+}
+
+bool TensorFile::has_dataset(std::string_view path) const {
+  return std::visit([&](const auto& file) { return file.has_dataset(path); }, file_);
+}
+
+bool TensorFile::has_group(std::string_view path) const {
+  return std::visit([&](const auto& file) { return file.has_group(path); }, file_);
+}
+
+DatasetInfo TensorFile::info(std::string_view path) const {
+  return std::visit([&](const auto& file) { return file.info(path); }, file_);
+}
+
+std::vector<std::string> TensorFile::children(std::string_view group, Index most) const {
+  return std::visit([&](const auto& file) { return file.children(group, most); }, file_);
+}
+
+FileContents TensorFile::contents(Index most) const {
+  return std::visit([&](const auto& file) { return file.contents(most); }, file_);
+}
+
+std::string TensorFile::only_dataset() const {
+  return std::visit([](const auto& file) { return file.only_dataset(); }, file_);
+}
+
+std::optional<Index> TensorFile::int_attribute(std::string_view object,
+                                               const std::string& attribute) const {
+  return std::visit([&](const auto& file) { return file.int_attribute(object, attribute); }, file_);
+}
+
+std::optional<double> TensorFile::real_attribute(std::string_view object,
+                                                 const std::string& attribute) const {
+  return std::visit([&](const auto& file) { return file.real_attribute(object, attribute); },
+                    file_);
+}
+
+std::optional<std::string> TensorFile::text_attribute(std::string_view object,
+                                                      const std::string& attribute) const {
+  return std::visit([&](const auto& file) { return file.text_attribute(object, attribute); },
+                    file_);
+}
+
+bool TensorFile::has_attribute(std::string_view object, const std::string& attribute) const {
+  return std::visit([&](const auto& file) { return file.has_attribute(object, attribute); }, file_);
+}
+
+std::optional<AttributeKind> TensorFile::attribute_kind(std::string_view object,
+                                                        const std::string& attribute) const {
+  return std::visit([&](const auto& file) { return file.attribute_kind(object, attribute); },
+                    file_);
+}
+
+std::vector<std::string> TensorFile::attributes(std::string_view object) const {
+  return std::visit([&](const auto& file) { return file.attributes(object); }, file_);
+}
+
+}  // namespace attn
