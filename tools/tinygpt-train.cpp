@@ -26,6 +26,7 @@
 #include "tinygpt-train/plan.h"
 #include "tinygpt-train/report.h"
 #include "tinygpt-train/sizes.h"
+#include "tinygpt-train/tokenize.h"
 #include "tinygpt-train/watch.h"
 #include "train/loss_floor.h"
 #include "train/training_run.h"
@@ -137,6 +138,7 @@ void note_begun_from(const TrainOptions& options, const TrainingPlan& plan,
 }
 
 int run(const TrainOptions& options, cli::Session& session) {
+  if (options.tokenize) return run_tokenize(options, session);
   if (options.dry_run) return dry_run(options, session);
   TrainingFiles files(options);
   TrainingPlan plan = make_plan(options, session);
@@ -196,6 +198,8 @@ int main(int argc, char** argv) {
              "what was interrupted, to the bits of a run that was not"},
             {"tinygpt-train --init-from mha.h5 --kv-heads 2 --text book.txt -o gqa.h5",
              "key-value heads pooled, then trained on"},
+            {"tinygpt-train --tokenize --text a.txt --tokenizer gpt2 --vocab gpt2 -o ids.h5",
+             "GPT-2's token ids, to be trained on by -i ids.h5"},
             {"tinygpt-train --dry-run --preset gpt2",
              "parameters, FLOPs and memory, without training"}},
        .notes =

@@ -97,7 +97,8 @@ Gpt2Tokenizer::Gpt2Tokenizer(std::string_view vocabulary, std::string_view merge
     : vocabulary_(vocabulary), merges_(merges) {
   read_vocabulary(vocabulary);
   read_merges(merges);
-  name_specials(specials, vocab_size);
+  tell_specials();
+  set_roles(specials, vocab_size);
 }
 
 void Gpt2Tokenizer::read_vocabulary(std::string_view text) {
@@ -164,15 +165,10 @@ void Gpt2Tokenizer::read_merges(std::string_view text) {
   }
 }
 
-void Gpt2Tokenizer::name_specials(const SpecialTokens& specials, Index vocab_size) {
-  specials_ = specials;
-  const auto words = static_cast<Index>(words_.size());
+void Gpt2Tokenizer::tell_specials() {
   for (std::size_t id = 0; id < words_.size(); ++id) {
     std::string& word = words_[id];
-    if (named_[id] != 0 && word.starts_with('<') && word.ends_with('>')) {
-      if (word == kEndOfText && !specials_.eos) specials_.eos = static_cast<Index>(id);
-      continue;
-    }
+    if (named_[id] != 0 && word.starts_with('<') && word.ends_with('>')) continue;
     named_[id] = 0;
     const std::optional<std::string> bytes = gpt2_bytes(word);
     if (!bytes) {
@@ -181,7 +177,13 @@ void Gpt2Tokenizer::name_specials(const SpecialTokens& specials, Index vocab_siz
     }
     word = *bytes;
   }
-  vocab_size_ = std::max(vocab_size, words);
+}
+
+void Gpt2Tokenizer::set_roles(const SpecialTokens& specials, Index vocab_size) {
+  specials_ = specials;
+  const auto end = std::find(words_.begin(), words_.end(), kEndOfText);
+  if (!specials_.eos && end != words_.end()) specials_.eos = end - words_.begin();
+  vocab_size_ = std::max(vocab_size, static_cast<Index>(words_.size()));
   for (const auto& [spelling, role] : kSpecialSpellings) {
     const std::optional<Index>& id = specials_.*role;
     if (!id) continue;
@@ -191,6 +193,13 @@ void Gpt2Tokenizer::name_specials(const SpecialTokens& specials, Index vocab_siz
     }
     vocab_size_ = std::max(vocab_size_, *id + 1);
   }
+}
+
+std::shared_ptr<const Gpt2Tokenizer> Gpt2Tokenizer::with_roles(
+    const SpecialTokens& specials) const {
+  auto made = std::make_shared<Gpt2Tokenizer>(*this);
+  made->set_roles(specials, 0);
+  return made;
 }
 
 const Gpt2Tokenizer::Merge* Gpt2Tokenizer::merge(Index left, Index right) const {

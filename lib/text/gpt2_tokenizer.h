@@ -27,6 +27,9 @@ class Gpt2Tokenizer : public Tokenizer {
   Gpt2Tokenizer(std::string_view vocabulary, std::string_view merges,
                 const SpecialTokens& specials = {}, Index vocab_size = 0);
 
+  /// The same with these roles, whose ids may be new ones after the last.
+  std::shared_ptr<const Gpt2Tokenizer> with_roles(const SpecialTokens& specials) const;
+
   Index vocab_size() const override { return vocab_size_; }
   std::string decode(std::span<const Index> ids) const override;
   std::string label(Index id) const override;
@@ -48,7 +51,8 @@ class Gpt2Tokenizer : public Tokenizer {
 
   void read_vocabulary(std::string_view text);
   void read_merges(std::string_view text);
-  void name_specials(const SpecialTokens& specials, Index vocab_size);
+  void tell_specials();
+  void set_roles(const SpecialTokens& specials, Index vocab_size);
   const Merge* merge(Index left, Index right) const;
 
   std::string vocabulary_, merges_;  // as the files have them

@@ -10,59 +10,11 @@
 #include "train/documents.h"
 #include "train/file_tokens.h"
 #include "train/text_lines.h"
-#include "train/text_stream.h"
-#include "train/text_vocabulary.h"
 #include "train/text_windows.h"
+#include "train/tokenized_text.h"
 
 namespace attn {
 namespace {
-
-struct TokenizedText {
-  TextScan scan;
-  std::shared_ptr<const Tokenizer> tokenizer;
-};
-
-// The files, looked through once, and the tokenizer for them: a given one, or one made of what
-// occurs.
-TokenizedText open_tokenized(const TaskSettings& settings, const std::vector<std::string>& files,
-                             TextUse use) {
-  TextUnit unit = parse_text_unit(settings.tokenizer);
-  if (settings.tokenizer_from != nullptr) {
-    require_roles(*settings.tokenizer_from, use);
-    unit = settings.tokenizer_from->data().kind == "characters" ? TextUnit::kCharacters
-                                                                : TextUnit::kBytes;
-  }
-  TokenizedText opened;
-  opened.scan = scan_text(open_text(files, settings.max_bytes), unit);
-  opened.tokenizer = settings.tokenizer_from != nullptr ? settings.tokenizer_from
-                                                        : make_text_tokenizer(opened.scan, use);
-  return opened;
-}
-
-// A tokenizer of bytes or characters encodes where it reads; another one at once.
-std::shared_ptr<const TokenStream> stream_of(const TokenizedText& text) {
-  if (auto bytes = std::dynamic_pointer_cast<const ByteTokenizer>(text.tokenizer)) {
-    return std::make_shared<TextStream>(text.scan, bytes);
-  }
-  if (auto characters = std::dynamic_pointer_cast<const CharTokenizer>(text.tokenizer)) {
-    return std::make_shared<TextStream>(text.scan, std::move(characters));
-  }
-  std::vector<Index> tokens;
-  for (const TextScan::File& file : text.scan.files) {
-    try {
-      const std::vector<Index> more = text.tokenizer->encode(as_text(file.source->bytes()));
-      tokens.insert(tokens.end(), more.begin(), more.end());
-    } catch (const UsageError& error) {
-      throw DataError(fmt::format("{}: {}", file.source->name(), error.what()));
-    }
-  }
-  return std::make_shared<TokenList>(std::move(tokens), text.tokenizer->vocab_size());
-}
-
-const char* unit_word(const Tokenizer& tokenizer) {
-  const std::string kind = tokenizer.data().kind;
-  return kind == "characters" ? "characters" : kind == "bytes" ? "bytes" : "tokens";
-}
 
 void put_unigram(Task& task, double entropy, const std::string& units) {
   task.yardstick_name = "unigram";
@@ -207,21 +159,32 @@ Task tokens_task(const TaskSettings& settings, Arch arch, Index seq_len) {
     const bool masked = arch == Arch::kEncoder;
     TextWindows::Settings windows = window_settings(settings, seq_len);
     std::shared_ptr<const TokenStream> stream = std::make_shared<FileTokenStream>(tokens);
-    SpecialTokens specials;
-    if (masked) {
-      // The mask is one id more.
+    std::shared_ptr<const Tokenizer> tokenizer = tokens->tokenizer();
+    if (masked && (tokenizer == nullptr || !tokenizer->specials().mask)) {
+      // The mask is one id more, which a tokenizer does not have.
       windows.masking = Masking{kMaskFraction, ids, ids};
+      SpecialTokens specials;
       specials.mask = ids;
+      tokenizer = std::make_shared<IdTokenizer>(ids + 1, specials);
+    } else if (masked) {
+      const Index mask = *tokenizer->specials().mask;
+      windows.masking = Masking{kMaskFraction, mask, mask};
+    } else if (tokenizer == nullptr) {
+      tokenizer = std::make_shared<IdTokenizer>(ids);
     }
-    auto tokenizer = std::make_shared<IdTokenizer>(ids + (masked ? 1 : 0), specials);
     task = windows_task(std::move(stream), std::move(tokenizer), tokens->name(), "ids", settings,
                         windows);
   } else {
     if (arch == Arch::kEncoder) {
       throw UsageError("--arch encoder learns from a stream of ids, not from rows of them");
     }
+    std::shared_ptr<const Tokenizer> tokenizer = tokens->tokenizer();
+    if (tokenizer == nullptr) tokenizer = std::make_shared<IdTokenizer>(ids);
     DocumentData::Settings chosen;
     chosen.vocab_size = ids;
+    chosen.bos = tokenizer->specials().bos;
+    chosen.eos = tokenizer->specials().eos;
+    chosen.pad = tokenizer->specials().pad.value_or(chosen.eos.value_or(0));
     chosen.seq_len = settings.seq_len;
     chosen.held_out = settings.held_out;
     chosen.most_documents = settings.eval_windows;
@@ -235,7 +198,7 @@ Task tokens_task(const TaskSettings& settings, Arch arch, Index seq_len) {
     task.evaluated_over = fmt::format("{} held-out rows", data->evaluation_batch().batch);
     task.accuracy_about = "targets";
     task.settings = file_settings(settings, data->seq_len());
-    task.tokenizer = std::make_shared<IdTokenizer>(ids);
+    task.tokenizer = tokenizer;
     task.data = std::move(data);
   }
   task.data_digest = tokens->digest();

@@ -7,6 +7,7 @@
 #include "core/error.h"
 #include "core/text.h"
 #include "io/xxh3.h"
+#include "model/tokenizer_group.h"
 
 namespace attn {
 namespace {
@@ -25,6 +26,7 @@ FileTokens::FileTokens(Hdf5Reader reader) : reader_(std::move(reader)) {
   rows_ = info.shape[0];
   columns_ = info.shape.size() == 2 ? info.shape[1] : 0;
   look_through();
+  tokenizer_ = read_tokenizer(reader_, static_cast<Index>(counts_.size()), kDataset);
 }
 
 void FileTokens::read(Index first, Index count, Index* out) const {

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "io/hdf5_reader.h"
+#include "text/tokenizer.h"
 #include "train/documents.h"
 #include "train/token_stream.h"
 
@@ -24,6 +25,8 @@ class FileTokens {
   static constexpr Index kMostIds = Index{1} << 24;
 
   const std::string& name() const { return reader_.name(); }
+  /// What made the ids, where the file has it: then there are as many ids as it has tokens.
+  const std::shared_ptr<const Tokenizer>& tokenizer() const { return tokenizer_; }
   bool is_stream() const { return columns_ == 0; }
   Index rows() const { return rows_; }        // of rank 2; else ids
   Index columns() const { return columns_; }  // of rank 2; else 0
@@ -37,6 +40,7 @@ class FileTokens {
   void look_through();
 
   Hdf5Reader reader_;
+  std::shared_ptr<const Tokenizer> tokenizer_;
   Index rows_ = 0;
   Index columns_ = 0;
   std::vector<Index> counts_;

@@ -35,7 +35,8 @@ struct TaskSettings {
   bool lines = false;                    // each line of the text is a document of its own
   std::string pairs;                     // a file of lines SOURCE TAB TARGET
   std::string tokens;                    // HDF5 with ids in /tokens: a stream, or a sequence a row
-  std::string tokenizer = "characters";  // or "bytes"; of text, lines and pairs
+  std::string tokenizer = "characters";  // or "bytes", "gpt2"; of text, lines and pairs
+  std::string vocab;                     // folder of GPT-2's files, for "gpt2"
   std::shared_ptr<const Tokenizer> tokenizer_from;  // an earlier run's, instead; null: none
   double held_out = 0.1;                            // share of the text, lines, pairs or rows
   Index eval_windows = 256;  // most held-out windows, lines or pairs of an evaluation; 0: all

@@ -6,6 +6,7 @@
 
 #include "core/error.h"
 #include "core/text.h"
+#include "model/gpt2_files.h"
 #include "text/byte_tokenizer.h"
 #include "text/char_tokenizer.h"
 
@@ -84,12 +85,32 @@ std::shared_ptr<const Tokenizer> char_tokenizer(const TextScan& scan, TextUse us
 
 TextUnit parse_text_unit(const std::string& name) {
   if (name == "characters") return TextUnit::kCharacters;
-  if (name == "bytes") return TextUnit::kBytes;
-  throw UsageError(fmt::format("--tokenizer must be characters or bytes: got '{}'", escaped(name)));
+  if (name == "bytes" || name == "gpt2") return TextUnit::kBytes;
+  throw UsageError(
+      fmt::format("--tokenizer must be characters, bytes or gpt2: got '{}'", escaped(name)));
 }
 
 std::shared_ptr<const Tokenizer> make_text_tokenizer(const TextScan& scan, TextUse use) {
   return scan.unit == TextUnit::kBytes ? byte_tokenizer(use) : char_tokenizer(scan, use);
+}
+
+std::shared_ptr<const Tokenizer> make_gpt2_tokenizer(const std::string& folder, TextUse use) {
+  if (folder.empty()) {
+    throw UsageError("--tokenizer gpt2 needs --vocab FOLDER",
+                     {"the folder holds vocab.json and merges.txt, or encoder.json and vocab.bpe"});
+  }
+  const std::shared_ptr<const Gpt2Tokenizer> plain = read_gpt2_tokenizer(folder);
+  if (use == TextUse::kWindows) return plain;
+  SpecialTokens roles;
+  const Index one_more = plain->vocab_size();
+  if (use == TextUse::kMasked) {
+    roles.mask = one_more;
+  } else {
+    const Index end = plain->specials().eos.value_or(one_more);
+    roles = ends(end, end);
+    if (use == TextUse::kOneStackPairs) roles.bos.reset();
+  }
+  return plain->with_roles(roles);
 }
 
 void require_roles(const Tokenizer& tokenizer, TextUse use) {

@@ -11,6 +11,7 @@
 #include <fstream>
 
 #include "core/error.h"
+#include "support/places.h"
 #include "text/char_tokenizer.h"
 #include "train_helpers.h"
 
@@ -39,6 +40,10 @@ std::string refusal(const TaskSettings& settings) {
     return all;
   }
   return "(accepted)";
+}
+
+std::string own_gpt2() {
+  return (testing::source_folder() / "tests/data/gpt2").string();
 }
 
 Index length_setting(const Task& task) {
@@ -159,6 +164,34 @@ TEST_F(TaskFromFiles, TextsAreOneTextInEitherArrangement) {
             "the model's tokenizer has no mask: it was trained for another task");
 }
 
+TEST_F(TaskFromFiles, Gpt2sTokensHaveTheRolesThatAUseNeeds) {
+  TaskSettings settings;
+  settings.tokenizer = "gpt2";
+  settings.text = {
+      file("text", "word words, for words of text\nand for text of words: the text\n")};
+  settings.seq_len = 2;
+  settings.held_out = 0.3;
+  EXPECT_EQ(refusal(settings),
+            "--tokenizer gpt2 needs --vocab FOLDER | the folder holds vocab.json and merges.txt, "
+            "or encoder.json and vocab.bpe");
+  settings.vocab = own_gpt2();
+  const Task windows = make_task(settings);
+  const Index end = windows.tokenizer->vocab_size() - 1;
+  EXPECT_EQ(windows.tokenizer->specials().eos, end);
+  EXPECT_EQ(windows.tokenizer->specials().bos, std::nullopt) << "a prompt is taken as it is";
+  settings.lines = true;
+  settings.seq_len.reset();
+  const Task lines = make_task(settings);
+  EXPECT_EQ(lines.tokenizer->specials().bos, end);
+  EXPECT_EQ(lines.tokenizer->vocab_size(), end + 1);
+  settings.lines = false;
+  settings.seq_len = 2;
+  settings.arch = Arch::kEncoder;
+  const Task masked = make_task(settings);
+  EXPECT_EQ(masked.tokenizer->specials().mask, end + 1);
+  EXPECT_EQ(masked.data->vocab_size(), end + 2);
+}
+
 TEST_F(TaskFromFiles, LinesAndPairs) {
   TaskSettings settings;
   settings.text = {file("names", "anna\nbob\nada\n")};
@@ -170,7 +203,8 @@ TEST_F(TaskFromFiles, LinesAndPairs) {
   settings = {};
   settings.pairs = file("pairs", "ab\tba\nabc\tcba\n");
   for (const Arch arch : task_archs("pairs")) {
-    for (const char* tokenizer : {"characters", "bytes"}) {
+    for (const char* tokenizer : {"characters", "bytes", "gpt2"}) {
+      settings.vocab = own_gpt2();
       settings.arch = arch;
       settings.tokenizer = tokenizer;
       const Task pairs = make_task(settings);
@@ -218,7 +252,7 @@ TEST_F(TaskFromFiles, OneThingIsLearned) {
   settings.name = "";
   settings.tokenizer = "syllables";
   settings.text = {file("a", "abc")};
-  EXPECT_EQ(refusal(settings), "--tokenizer must be characters or bytes: got 'syllables'");
+  EXPECT_EQ(refusal(settings), "--tokenizer must be characters, bytes or gpt2: got 'syllables'");
 }
 
 // Two letters in turn: each held-out letter costs ln 2 to who knows only how often they come.

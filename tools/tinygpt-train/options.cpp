@@ -67,7 +67,12 @@ void declare_task(cli::OptionTable& table, TrainOptions& options) {
   table.flag("lines", task.lines, "each line of --text is a document of its own");
   table.input("pairs", task.pairs, "learn to write the second of each line SOURCE TAB TARGET");
   cli::input_option(table, task.tokens, "learn the token ids in /tokens of this HDF5 file");
-  table.choice("tokenizer", task.tokenizer, {"characters", "bytes"}, "what a token of a text is");
+  table.choice("tokenizer", task.tokenizer, {"characters", "bytes", "gpt2"},
+               "what a token of a text is");
+  table
+      .input("vocab", task.vocab,
+             "folder of --tokenizer gpt2: vocab.json and merges.txt, or encoder.json and vocab.bpe")
+      .argument("FOLDER");
   table.count("seq-len", task.seq_len, "tokens of a sequence, or of the longest")
       .default_is(by_task(&TaskDefaults::seq_len));
   table.count("min-len", task.min_len, "of the shortest sequence of copy, reverse or masked")
@@ -144,6 +149,8 @@ void declare_run(cli::OptionTable& table, TrainOptions& options) {
   table.count("stop-after", options.stop_after, "stop, to be resumed, once N updates are done")
       .at_least(0)
       .not_data();
+  table.flag("tokenize", options.tokenize,
+             "only write the token ids of --text, for -i: /tokens and /tokenizer");
   table.flag("dry-run", options.dry_run, "only count parameters, FLOPs and memory").not_data();
   cli::show_options(table, options.show, "draw the loss curve in the terminal");
   cli::format_options(table, options.format, {cli::Format::kText, cli::Format::kJson});

@@ -34,6 +34,7 @@ struct TrainOptions {
   std::string output, best, checkpoint;
   std::optional<Index> save_every, stop_after;
   bool dry_run = false;
+  bool tokenize = false;  // write the text's ids, train nothing
   bool show = false;
   cli::Format format = cli::Format::kText;
   Index threads = 1;

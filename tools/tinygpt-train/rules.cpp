@@ -46,9 +46,27 @@ void check_data(const cli::OptionTable& table, const TrainOptions& options) {
     refuse(table, {"val-fraction", "eval-windows"},
            "--text, --pairs and -i: of a task by name nothing is held out");
   }
+  if (table.given("vocab") && options.task.tokenizer != "gpt2") {
+    throw UsageError("--vocab is only for --tokenizer gpt2");
+  }
   if (!table.given("input") && !options.dry_run) {
     refuse(table, {"vocab-size", "source-vocab-size"},
            "-i and --dry-run: other data have a vocabulary of their own");
+  }
+}
+
+// What says something of ids; all else is about training.
+void check_tokenize(const cli::OptionTable& table) {
+  static const Names kAllowed = {"tokenize",  "text",   "lines",     "tokenizer",  "vocab",
+                                 "init-from", "output", "max-bytes", "threads",    "quiet",
+                                 "verbose",   "color",  "no-color",  "no-progress"};
+  if (!table.given("text")) throw UsageError("--tokenize needs --text");
+  one_of(table, {"init-from", "tokenizer"});
+  for (const cli::Option& option : table.options()) {
+    if (option.given().empty()) continue;
+    if (std::find(kAllowed.begin(), kAllowed.end(), option.name()) == kAllowed.end()) {
+      throw UsageError(fmt::format("{} is only for training, not --tokenize", option.dashed()));
+    }
   }
 }
 
@@ -112,6 +130,7 @@ void check_run(const cli::OptionTable& table, const TrainOptions& options) {
 }  // namespace
 
 void check_training_options(const cli::OptionTable& table, const TrainOptions& options) {
+  if (options.tokenize) check_tokenize(table);
   check_run(table, options);
   check_start(table);
   check_data(table, options);
