@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "core/error.h"
+#include "model/log_probability.h"
 #include "model/token_checks.h"
 
 namespace attn {
@@ -32,7 +33,7 @@ Filling fill_masks(const Transformer<T>& model, std::span<const Index> ids,
     const std::vector<T> own = row;
     // Training never asks for the mask, so its logit means nothing.
     row[static_cast<std::size_t>(settings.mask)] = -std::numeric_limits<T>::infinity();
-    id = choose_token<T>(row, settings.sampling, place);
+    id = choose_token<T>(row, {}, settings.sampling, place);
     result.places.push_back(place);
     result.log_probs.push_back(log_probability<T>(own, id));
   }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <utility>
 
 #include "core/error.h"
 
@@ -40,6 +41,32 @@ template <class T>
 void KvSlot<T>::truncate(Index length) {
   require_shape(length >= 0 && length <= length_, "cache: truncate beyond its length");
   length_ = length;
+}
+
+template <class T>
+void KvSlot<T>::fork(std::span<const Index> parents) {
+  require_shape(!parents.empty(), "cache: a fork into no sequence");
+  bool same = static_cast<Index>(parents.size()) == shape_.batch;
+  for (std::size_t i = 0; i < parents.size(); ++i) {
+    require_shape(parents[i] >= 0 && parents[i] < shape_.batch, "cache: a fork of no sequence");
+    same = same && parents[i] == static_cast<Index>(i);
+  }
+  if (same) return;
+  KvShape forked = shape_;
+  forked.batch = static_cast<Index>(parents.size());
+  std::vector<T> keys(static_cast<std::size_t>(slot_numbers(forked)));
+  std::vector<T> values(keys.size());
+  const Index each = shape_.capacity * shape_.kv_heads * shape_.head_dim;
+  const Index used = length_ * shape_.kv_heads * shape_.head_dim;
+  Index to = 0;
+  for (const Index parent : parents) {
+    std::copy_n(keys_.data() + parent * each, used, keys.data() + to);
+    std::copy_n(values_.data() + parent * each, used, values.data() + to);
+    to += each;
+  }
+  shape_ = forked;
+  keys_ = std::move(keys);
+  values_ = std::move(values);
 }
 
 template <class T>
@@ -97,6 +124,12 @@ void KvCache<T>::truncate(Index length) {
   if (length == 0) {
     for (KvSlot<T>& slot : cross_) slot.truncate(0);
   }
+}
+
+template <class T>
+void KvCache<T>::fork(std::span<const Index> parents) {
+  for (KvSlot<T>& slot : self_) slot.fork(parents);
+  for (KvSlot<T>& slot : cross_) slot.fork(parents);
 }
 
 template <class T>

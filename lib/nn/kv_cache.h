@@ -1,5 +1,6 @@
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "core/tensor.h"
@@ -30,6 +31,10 @@ class KvSlot {
   Index length() const { return length_; }
   /// Forgets all rows from `length` on.
   void truncate(Index length);
+
+  /// From now on sequence i is what sequence parents[i] was: some go on as several, others end.
+  /// Each has rows of its own afterwards. Throws ShapeError for none and for a parent there is not.
+  void fork(std::span<const Index> parents);
 
   /// Adds rows.seq_len rows to each sequence; k and v are (batch * seq_len, kv_heads * head_dim).
   /// Throws ShapeError when full or of another shape.
@@ -68,6 +73,10 @@ class KvCache {
   KvSlot<T>* cross(Index layer);
   /// Forgets all rows from `length` on; the context stays unless length is 0.
   void truncate(Index length);
+
+  /// From now on sequence i of every slot is what sequence parents[i] was. The one door through
+  /// which sequences share what they have in common: beams and samples of one prefilled prompt.
+  void fork(std::span<const Index> parents);
 
   /// 2 * layers * kv_heads * head_dim * capacity * batch * sizeof(T), and the context's share.
   Index bytes() const;

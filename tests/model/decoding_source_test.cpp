@@ -102,7 +102,7 @@ TEST(GenerateFromSource, APromptMayBeFedInPieces) {
   const Matrix<float> whole = p.model.forward(p.model.pass(work), input, nullptr, nullptr);
   for (const bool cached : {true, false}) {
     for (std::size_t cut = 1; cut <= 4; ++cut) {
-      DecodeSession<float> session(p.model, SourceTokens{p.source}, 5, cached);
+      DecodeSession<float> session(p.model, SourceTokens{p.source}, {5, cached});
       const std::span<const Index> all(ids);
       session.feed(all.first(cut));
       const auto logits = session.feed(all.subspan(cut));
@@ -206,11 +206,11 @@ TEST(GenerateFromSource, RefusesAModelThatReadsNone) {
   config.arch = Arch::kEncoder;
   const Transformer<float> encoder(config);
   EXPECT_THROW(generate<float>(encoder, ids, settings), ShapeError);
-  EXPECT_THROW(DecodeSession<float>(decoder, SourceTokens{ids}, 3, true), ShapeError);
+  EXPECT_THROW(DecodeSession<float>(decoder, SourceTokens{ids}, {3, true}), ShapeError);
   const Problem p(small());
   EXPECT_THROW(generate<float>(p.model, ids, settings), ShapeError) << "no source";
   const std::vector<std::uint8_t> mask = {1};
-  EXPECT_THROW(DecodeSession<float>(p.model, SourceTokens{ids, mask}, 3, true), ShapeError);
+  EXPECT_THROW(DecodeSession<float>(p.model, SourceTokens{ids, mask}, {3, true}), ShapeError);
 }
 
 }  // namespace

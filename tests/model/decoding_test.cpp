@@ -70,7 +70,10 @@ TEST(Generate, ThreadsChangeNoToken) {
   settings.sampling.temperature = 1;
   const auto expected = generate<float>(model, prompt, settings).tokens;
   std::vector<Index> heard;
-  settings.on_token = [&](Index token) { heard.push_back(token); };
+  settings.on_token = [&](Index, Index token) {
+    heard.push_back(token);
+    return true;
+  };
   for (const int threads : {2, 3, 8}) {
     settings.threads = threads;
     heard.clear();
@@ -126,13 +129,14 @@ TEST(Generate, TellsTheLogProbabilityOfEachToken) {
   settings.sampling.temperature = 2;
   const Generation result = generate<float>(model, prompt, settings);
   ASSERT_EQ(result.log_probs.size(), 6U);
-  DecodeSession<float> session(model, 8, true);
+  DecodeSession<float> session(model, {8, true});
   std::vector<Index> fed = prompt;
   double least = std::numeric_limits<double>::infinity();
   for (std::size_t i = 0; i < 6; ++i) {
     const auto logits = session.feed(fed);
     EXPECT_EQ(result.log_probs[i], log_probability<float>(logits, result.tokens[i])) << i;
-    least = std::min(least, lead<float>(logits));
+    NextToken next(logits, {}, settings.sampling);
+    least = std::min(least, next.margin(drawn_number(settings.sampling, session.length())));
     fed = {result.tokens[i]};
   }
   EXPECT_EQ(result.smallest_lead, least);

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "model/configurations.h"
+#include "model/log_probability.h"
 
 namespace attn {
 namespace {
@@ -75,14 +76,17 @@ TEST(FillMasks, DrawsBySeedAndSample) {
   Transformer<float> model(small());
   scrambled(model);
   const std::vector<Index> ids(20, kMask);
-  FillSettings settings{kMask, {5.0, 1, 0}, 1};
+  FillSettings settings{kMask, {}, 1};
+  settings.sampling.temperature = 5;
+  settings.sampling.seed = 1;
   const auto first = fill_masks<float>(model, ids, settings).ids;
   EXPECT_EQ(fill_masks<float>(model, ids, settings).ids, first);
   settings.threads = 3;
   EXPECT_EQ(fill_masks<float>(model, ids, settings).ids, first);
   settings.sampling.seed = 2;
   EXPECT_NE(fill_masks<float>(model, ids, settings).ids, first);
-  settings.sampling = {5.0, 1, 1};
+  settings.sampling.seed = 1;
+  settings.sampling.prompt = 1;
   EXPECT_NE(fill_masks<float>(model, ids, settings).ids, first);
 }
 

@@ -37,6 +37,23 @@ void note_length(const ModelConfig& config, Index read, Index length, const cli:
                            length, config.seq_len));
 }
 
+SamplingSettings sampling_settings(const Options& options, const ModelConfig& config,
+                                   const cli::Session& session) {
+  SamplingSettings sampling = options.sampling;
+  sampling.seed = static_cast<std::uint64_t>(options.seed);
+  if (sampling.top_k > config.vocab_size) {
+    session.note(fmt::format("--top-k {} is more than the vocabulary: all {} tokens are kept",
+                             sampling.top_k, config.vocab_size));
+  }
+  for (const char* option : {"top-k", "top-p", "min-p"}) {
+    if (sampling.greedy() && session.given(option)) {
+      session.note(
+          fmt::format("--{} changes nothing at temperature 0: the largest logit is taken", option));
+    }
+  }
+  return sampling;
+}
+
 // Calls work(sequence) and says whose a refusal is.
 template <class Work>
 void with_prompt_named(const Options& options, Sequence& sequence, const Work& work) {
@@ -60,8 +77,7 @@ void decode(const Options& options, const Transformer<float>& model, const Langu
   if (!options.ignore_eos) settings.eos = language.specials.eos;
   settings.use_cache = !options.no_cache;
   settings.threads = static_cast<int>(options.threads);
-  settings.sampling.temperature = options.temperature;
-  settings.sampling.seed = static_cast<std::uint64_t>(options.seed);
+  settings.sampling = sampling_settings(options, config, session);
   Index longest = 0;
   bool stopped_short = false;
   for (Sequence& sequence : sequences) {
@@ -74,7 +90,7 @@ void decode(const Options& options, const Transformer<float>& model, const Langu
                       ? generate<float>(model, SourceTokens{one.ids}, begin, settings)
                       : generate<float>(model, begin, settings);
     });
-    ++settings.sampling.sample;
+    ++settings.sampling.prompt;
     longest = std::max(longest, prompt_length + static_cast<Index>(sequence.added.tokens.size()));
     stopped_short = stopped_short || (!options.new_tokens && settings.new_tokens < kNewTokens &&
                                       sequence.added.finish == Finish::kLength);
@@ -91,14 +107,13 @@ void fill(const Options& options, const Transformer<float>& model, const Languag
   FillSettings settings;
   settings.mask = *language.specials.mask;
   settings.threads = static_cast<int>(options.threads);
-  settings.sampling.temperature = options.temperature;
-  settings.sampling.seed = static_cast<std::uint64_t>(options.seed);
+  settings.sampling = sampling_settings(options, model.config(), session);
   Index longest = 0;
   for (Sequence& sequence : sequences) {
     with_prompt_named(options, sequence, [&](Sequence& one) {
       one.filled = fill_masks<float>(model, one.ids, settings);
     });
-    ++settings.sampling.sample;
+    ++settings.sampling.prompt;
     longest = std::max(longest, static_cast<Index>(sequence.ids.size()));
   }
   note_length(model.config(), longest, longest, session);

@@ -24,8 +24,10 @@ void check_mode(const cli::OptionTable& table, const Options& options) {
     }
     return;
   }
-  for (const char* option : {"prompt", "prompts", "new-tokens", "temperature", "seed", "ignore-eos",
-                             "bos", "eos", "mask", "no-cache", "echo", "dump-attention", "show"}) {
+  for (const char* option :
+       {"prompt", "prompts", "new-tokens", "repetition-penalty", "repeat-last-n", "temperature",
+        "top-k", "top-p", "min-p", "seed", "ignore-eos", "bos", "eos", "mask", "no-cache", "echo",
+        "dump-attention", "show"}) {
     if (table.given(option)) {
       throw UsageError(
           fmt::format("--{} is for what a model says: --score only reads a text", option));
@@ -53,9 +55,34 @@ void declare(cli::OptionTable& table, Options& options) {
       .at_least(0)
       .default_is(fmt::format("{}, or what a learned table has room for", kNewTokens));
   table
-      .real("temperature", options.temperature,
+      .real("repetition-penalty", options.sampling.repetition_penalty,
+            "divide the positive logits of tokens that occur already by X, multiply the negative "
+            "ones; 1 is none")
+      .above(0);
+  table
+      .count("repeat-last-n", options.sampling.repeat_last,
+             "only of those that occur among the last N tokens")
+      .at_least(0)
+      .default_is("all, the prompt's too");
+  table
+      .real("temperature", options.sampling.temperature,
             "draw from softmax(logits / X); 0 takes the largest logit")
       .at_least(0);
+  table
+      .count("top-k", options.sampling.top_k,
+             "draw from the N likeliest only; 0 or more than the vocabulary: from all")
+      .at_least(0);
+  table
+      .real("top-p", options.sampling.top_p,
+            "of those keep a token while the probability of the likelier ones is below X, so the "
+            "one that reaches X stays; 1: all")
+      .above(0)
+      .at_most(1);
+  table
+      .real("min-p", options.sampling.min_p,
+            "of those keep what has at least X times the probability of the likeliest; 0: all")
+      .at_least(0)
+      .at_most(1);
   cli::seed_option(table, options.seed);
   table.flag("ignore-eos", options.ignore_eos, "go on after the token that ends a sequence");
   table.count("bos", options.specials.bos, "id of the token that begins a sequence")
@@ -125,7 +152,8 @@ void refuse_idle_options(Arch arch, const cli::Session& session) {
         fmt::format("--{} is for {}: this model's arch is '{}'", option, wanted, enum_name(arch)));
   };
   if (arch == Arch::kEncoder) {
-    for (const char* option : {"new-tokens", "ignore-eos", "bos", "eos", "no-cache"}) {
+    for (const char* option : {"new-tokens", "ignore-eos", "bos", "eos", "no-cache",
+                               "repetition-penalty", "repeat-last-n"}) {
       refuse(option, "models that say one token after another");
     }
   } else {

@@ -7,6 +7,7 @@
 #include "cli/session.h"
 #include "core/parallel.h"
 #include "model/model_config.h"
+#include "model/sampling.h"
 #include "text/special_tokens.h"
 
 namespace attn {
@@ -21,7 +22,7 @@ struct Options {
   std::string prompts;
   bool skip_unknown = false;
   std::optional<Index> new_tokens;
-  double temperature = 0;
+  SamplingSettings sampling;  // its seed is set from the next
   Index seed = 0;
   bool ignore_eos = false;
   SpecialTokens specials;
