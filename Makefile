@@ -1,10 +1,10 @@
 # A thin front for CMake: make, make demo, make test, make asan, make tsan, make format,
-# make tidy, make bench, make install. Everything is built under build/PRESET.
+# make tidy, make man, make bench, make install. Everything is built under build/PRESET.
 PRESET ?= release
 JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
 
-.PHONY: all dependencies configure demo test asan tsan debug format format-check tidy bench install clean
+.PHONY: all dependencies configure demo test asan tsan debug format format-check tidy man bench install clean
 
 all: configure
 	cmake --build --preset $(PRESET) --parallel $(JOBS)
@@ -37,6 +37,11 @@ format-check:
 
 tidy: all
 	@scripts/tidy.sh build/$(PRESET)
+
+# The pages under docs/man, from what the programs' --help says.
+man: all
+	@scripts/install-dependencies.sh --tidy
+	@scripts/man_pages.py build/$(PRESET)/bin
 
 # Prints figures, asserts none: for a quiet machine.
 bench: all

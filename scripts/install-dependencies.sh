@@ -3,13 +3,13 @@
 #   scripts/install-dependencies.sh              install what is missing (as root)
 #   scripts/install-dependencies.sh --check      exit 0 if nothing is missing
 #   scripts/install-dependencies.sh --apt-line   print the line that installs everything
-#   scripts/install-dependencies.sh --tidy       also what make format, tidy and tsan need
+#   scripts/install-dependencies.sh --tidy       also what make format, tidy, tsan and man need
 set -eu
 
 packages="g++ cmake ninja-build libboost-program-options-dev libopenblas-dev libfmt-dev
   libgtest-dev libgmock-dev libhdf5-dev libaec-dev libhwy-dev nlohmann-json3-dev libxxhash-dev
   zlib1g-dev libicu-dev"
-tidy_packages="clang-14 clang-format-14 clang-tidy-14 libomp-14-dev libclang-rt-14-dev"
+tidy_packages="clang-14 clang-format-14 clang-tidy-14 libomp-14-dev libclang-rt-14-dev help2man"
 
 missing() {
   for package in "$@"; do
