@@ -7,7 +7,7 @@
 #include <string>
 
 #include "attn-check/report.h"
-#include "check/case_arguments.h"
+#include "attn-check/subject.h"
 #include "check/case_output.h"
 #include "check/check_attention.h"
 #include "cli/exit_code.h"
@@ -18,24 +18,6 @@
 
 namespace attn {
 namespace {
-
-// What a file holds, or what the options themselves hold.
-struct Subject {
-  std::string name;
-  std::string history;
-  AttentionCase recorded;
-  CaseAttributes attributes;
-};
-
-Subject read_subject(const CheckOptions& o) {
-  const ReadLimits limits{.max_bytes = o.max_bytes};
-  if (o.input.empty()) {
-    return {"numbers", "", case_from_arguments(o.names, o.attributes, limits), o.attributes};
-  }
-  const TensorFile reader = TensorFile::open(o.input, limits);
-  const CaseAttributes attributes = merged(o.attributes, read_case_attributes(reader));
-  return {reader.name(), read_history(reader), read_case(reader, attributes, o.names), attributes};
-}
 
 // Maps grow with q_len * kv_len, whatever the size of the file.
 void check_memory(const AttentionProblem& problem, Index max_bytes) {
