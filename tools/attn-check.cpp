@@ -8,6 +8,7 @@
 #include "attn-check/example.h"
 #include "attn-check/explain.h"
 #include "attn-check/options.h"
+#include "attn-check/power.h"
 #include "cli/tool.h"
 
 namespace {
@@ -17,6 +18,7 @@ using namespace attn;
 // The modes, each in a file of its own.
 int run(const CheckOptions& o, cli::Session& session) {
   if (!o.explain.empty()) return run_explain(o, session);
+  if (o.power) return run_power(o, session);
   const bool bare = o.input.empty() && o.names.empty();
   return bare ? run_example(o, session) : run_case(o, session);
 }
@@ -32,6 +34,8 @@ const cli::Program kProgram = {
          {"attn-check -i dump.h5 --q /layer0/query --causal --json", "names and rules as options"},
          {"attn-check --q '1 0; 0 1' --v '5 5; 7 1'", "numbers typed by hand: k is q unless given"},
          {"attn-check -i case.h5 --tolerance ggml", "would ggml's tests pass it? And the others'?"},
+         {"attn-check -i case.h5 --power --tolerance xformers",
+          "which mistakes a test with these inputs would not notice"},
          {"attn-check --explain gqa-tiled", "what a diagnosis means, with a small picture"},
          {"attn-check -o - | tensor-show -i - --dataset /weights", "what was computed"}},
     .notes =

@@ -56,6 +56,8 @@ void add_constant_outputs(std::vector<Supposition>& all) {
 }
 
 bool applies(const Supposition& supposed, DType dtype) {
+  // A rule that nobody asked for is not the test's to find.
+  if (supposed.name == "window-undeclared" || supposed.name == "causal-undeclared") return false;
   if (supposed.name != "fp16-overflow") return true;
   return dtype == DType::kF16 || dtype == DType::kF32;
 }

@@ -18,10 +18,10 @@ namespace {
 using cli::Format;
 
 const std::vector<std::string> kRuleOptions = {
-    "causal",   "no-causal",   "causal-alignment", "causal-offset", "scale",
-    "softcap",  "window-left", "window-right",     "window-size",   "layout",
-    "dtype",    "mask-type",   "fully-masked",     "scores-stage",  "maps",
-    "tolerance"};
+    "causal",    "no-causal",   "causal-alignment", "causal-offset", "scale",
+    "softcap",   "window-left", "window-right",     "window-size",   "layout",
+    "dtype",     "mask-type",   "fully-masked",     "scores-stage",  "maps",
+    "tolerance", "power"};
 
 std::string dashed(std::string name) {
   std::replace(name.begin(), name.end(), '_', '-');
@@ -49,6 +49,9 @@ void check_combinations(const cli::OptionTable& table, const CheckOptions& o) {
     for (const std::string& name : kRuleOptions) refuse(name, "needs --input or --q");
   } else {
     refuse("tokens", "makes its own tokens: it does not go with other inputs");
+  }
+  if (o.power) {
+    for (const char* name : {"output", "show", "maps"}) refuse(name, "does not go with --power");
   }
   if (!o.tokens) refuse("seed", "needs --tokens");
   if (table.given("causal")) refuse("no-causal", "contradicts --causal");
@@ -120,7 +123,8 @@ void declare_rules(cli::OptionTable& table, CaseAttributes& rules) {
       "how far the file's scores have come");
 }
 
-void declare_tolerance(cli::OptionTable& table, std::optional<HouseRule>& rule) {
+void declare_tolerance(cli::OptionTable& table, CheckOptions& o) {
+  std::optional<HouseRule>& rule = o.tolerance;
   table.group("Whose tolerance decides");
   table
       .custom(
@@ -136,6 +140,11 @@ void declare_tolerance(cli::OptionTable& table, std::optional<HouseRule>& rule) 
           "as in the tests of pytorch, flash, ggml, xformers, onnx, cudnn, mlx; ours; pcc=0.99; "
           "and where they disagree")
       .default_is("ours")
+      .not_data();
+  table
+      .flag("power", o.power,
+            "which known mistakes a test of out with these inputs and this tolerance would not "
+            "notice, and what to change")
       .not_data();
 }
 
@@ -164,7 +173,7 @@ void declare(cli::OptionTable& table, CheckOptions& o) {
       .argument("NAME")
       .not_data();
   declare_rules(table, o.attributes);
-  declare_tolerance(table, o.tolerance);
+  declare_tolerance(table, o);
   declare_names(table, o.names);
   table.group("Report");
   cli::format_options(table, o.format, {Format::kText, Format::kTsv, Format::kJson});

@@ -21,6 +21,7 @@ struct CheckOptions {
   CaseAttributes attributes;
   std::string explain;  // a mistake, or "list"
   std::optional<HouseRule> tolerance;
+  bool power = false;
   bool maps = false;
   cli::Format format = cli::Format::kText;
   bool show = false;
