@@ -10,6 +10,8 @@
 
 #include "check/diagnose.h"
 #include "check/fast_attention.h"
+#include "check/honest_limits.h"
+#include "check/input_check.h"
 #include "check/laws.h"
 #include "core/text.h"
 
@@ -21,134 +23,243 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 // Masks that stand in for minus infinity are at or below this (1e4, 1e9, the least float ...).
 constexpr double kSentinel = -1e4;
+// The reference and the kernel together take about as long as this many times their products; an
+// honest order, in plain loops, as this many.
+constexpr double kReferenceCost = 1;
+constexpr double kHonestCost = 20;
 
-struct AnswerLimits {
-  Limits out, weights, scores, lse;
+// What is known of one tensor when all parts have been seen.
+struct Compared {
+  DifferenceSum difference;
+  SizeSum size;  // of the truth
 };
 
-AnswerLimits honest_limits(const AttentionProblem& problem, const AttentionAnswer& truth,
-                           DType dtype, bool round_scores, int threads) {
-  const bool maps = truth.weights.rank() != 0;
-  LimitFinder out(truth.out, dtype);
-  LimitFinder weights(truth.weights, dtype);
-  LimitFinder scores(truth.scores, dtype);
-  LimitFinder lse(truth.lse, dtype, 1);
-  for (PlainOrder order : kPlainOrders) {
-    const AttentionAnswer plain =
-        plain_attention(problem, dtype, order, round_scores, maps, threads);
-    out.add(plain.out);
-    lse.add(plain.lse);
-    if (!maps) continue;
-    weights.add(plain.weights);
-    scores.add(plain.scores);
-  }
-  return {out.limits(), weights.limits(), scores.limits(), lse.limits()};
-}
-
-// One pass over what was recorded; members are what its checks share.
+// One pass over what was recorded, part by part; members are what its checks share.
 class Examination {
  public:
-  Examination(const AttentionCase& recorded, const CheckSettings& settings)
-      : recorded_(recorded), problem_(recorded.problem), settings_(settings) {}
+  Examination(const CaseSource& source, const CheckSettings& settings)
+      : source_(source),
+        outline_(source.outline()),
+        problem_(source.outline().problem),
+        settings_(settings),
+        maps_(settings.maps || outline_.weights || outline_.scores),
+        plan_(
+            plan_parts(outline_, settings.maps, settings.maps ? kInfinity : settings.part_bytes)) {}
 
   AttentionReport run() {
-    const bool maps = settings_.maps || recorded_.weights || recorded_.scores;
-    report_.truth = reference_attention(problem_, maps, settings_.threads);
-    report_.fast = fast_attention(problem_, settings_.maps, settings_.threads);
-    honest_ =
-        honest_limits(problem_, report_.truth, problem_.rules.dtype, false, settings_.threads);
-    allowed_ = of_records(honest_);
+    for (const CasePart& part : plan_) work_ += kReferenceCost * work_of(problem_, part);
+    keep_answers();
+    for (const CasePart& part : plan_) {
+      if (const AttentionCase* whole = whole_in_one_part()) {
+        examine(*whole, part);
+      } else {
+        examine(source_.part(part), part);
+      }
+      advance(kReferenceCost * work_of(problem_, part));
+    }
+    find_limits();
     report_.of_out = allowed_.out;
-    check_inputs();
+    if (inputs_) add(*inputs_);
     check_equality();
     check_laws();
     check_kernel();
     note_assumption();
+    note_sample();
     if (report_.verdict.outcome() == Outcome::kFail) diagnose_failure();
     return std::move(report_);
   }
 
  private:
+  const AttentionCase* whole_in_one_part() const {
+    return plan_.size() == 1 ? source_.whole() : nullptr;
+  }
+
+  void advance(double work) {
+    done_ += work;
+    if (settings_.progress && work_ > 0) {
+      settings_.progress(static_cast<Index>(1000 * std::min(1.0, done_ / work_)));
+    }
+  }
+
+  void keep_answers() {
+    if (plan_.size() == 1 || !settings_.answers) return;
+    const Shape rows = {problem_.batch(), problem_.heads(), problem_.q_len()};
+    for (AttentionAnswer* answer : {&report_.truth, &report_.fast}) {
+      answer->out = Tensor<double>({rows[0], rows[1], rows[2], problem_.value_dim()});
+      answer->lse = Tensor<double>(rows);
+    }
+  }
+
+  // One part's rows of an answer into the whole's.
+  void keep(const AttentionAnswer& of_part, const CasePart& part, AttentionAnswer& all) const {
+    const std::vector<Index> origin = part.origin(problem_);
+    const Index features = problem_.value_dim();
+    const Index heads = of_part.lse.dim(1);
+    for (Index head = 0; head < of_part.lse.dim(0) * heads; ++head) {
+      const Index b = origin[0] + head / heads;
+      const Index h = origin[1] + head % heads;
+      const Index to = (b * problem_.heads() + h) * problem_.q_len() + part.row;
+      std::copy_n(of_part.lse.data() + head * part.rows, part.rows, all.lse.data() + to);
+      std::copy_n(of_part.out.data() + head * part.rows * features, part.rows * features,
+                  all.out.data() + to * features);
+    }
+  }
+
+  void examine(const AttentionCase& recorded, const CasePart& part) {
+    const AttentionProblem& problem = recorded.problem;
+    const std::vector<Index> origin = part.origin(problem_);
+    AttentionAnswer truth = reference_attention(problem, maps_, settings_.threads);
+    AttentionAnswer fast = fast_attention(problem, settings_.maps, settings_.threads);
+    if (!inputs_) inputs_ = check_inputs(problem, origin);
+    compare_parts(recorded, truth, origin);
+    const auto of_kernel = [&](Compared& compared, const Tensor<double>& given,
+                               const Tensor<double>& want) {
+      compared.difference.add(given, want, origin);
+    };
+    of_kernel(kernel_out_, fast.out, truth.out);
+    of_kernel(kernel_lse_, fast.lse, truth.lse);
+    if (settings_.maps) {
+      of_kernel(kernel_weights_, fast.weights, truth.weights);
+      of_kernel(kernel_scores_, fast.scores, truth.scores);
+    }
+    examine_laws(recorded, truth, origin);
+    if (plan_.size() == 1) {
+      report_.truth = std::move(truth);
+      report_.fast = std::move(fast);
+    } else if (settings_.answers) {
+      keep(truth, part, report_.truth);
+      keep(fast, part, report_.fast);
+    }
+  }
+
+  void compare_parts(const AttentionCase& recorded, const AttentionAnswer& truth,
+                     const std::vector<Index>& origin) {
+    out_.size.add(truth.out);
+    lse_.size.add(truth.lse);
+    weights_.size.add(truth.weights);
+    scores_.size.add(truth.scores);
+    if (recorded.out) {
+      DifferenceSum here;
+      here.add(*recorded.out, truth.out, origin);
+      wrong_.emplace_back(here.max_error(), here.where());
+      out_.difference.add(*recorded.out, truth.out, origin);
+      size_of_given_.add(*recorded.out);
+    }
+    if (recorded.weights) weights_.difference.add(*recorded.weights, truth.weights, origin);
+    if (recorded.scores) compare_scores(recorded, truth, origin);
+    if (recorded.lse) {
+      lse_.difference.add(*recorded.lse, lse_with_sinks(recorded, truth), origin);
+    }
+  }
+
+  void compare_scores(const AttentionCase& recorded, const AttentionAnswer& truth,
+                      const std::vector<Index>& origin) {
+    Tensor<double> given = *recorded.scores;
+    if (recorded.scores_stage == ScoreStage::kMasked) {
+      for (std::size_t n = 0; n < given.values.size(); ++n) {
+        if (truth.scores.values[n] != -kInfinity || !(given.values[n] <= kSentinel)) continue;
+        sentinel_ = sentinel_ || given.values[n] != -kInfinity;
+        given.values[n] = -kInfinity;
+      }
+      scores_.difference.add(given, truth.scores, origin);
+      return;
+    }
+    const Tensor<double> early =
+        reference_scores(recorded.problem, recorded.scores_stage, settings_.threads);
+    for (std::size_t n = 0; n < given.values.size(); ++n) {
+      if (std::isnan(early.values[n])) given.values[n] = kNan;  // padding: anything may stand there
+    }
+    early_scores_.difference.add(given, early, origin);
+    early_scores_.size.add(early);
+  }
+
+  // With a sink, a row without keys has a denominator of exp(sink): both conventions are in use.
+  static Tensor<double> lse_with_sinks(const AttentionCase& recorded,
+                                       const AttentionAnswer& truth) {
+    Tensor<double> lse = truth.lse;
+    const AttentionProblem& problem = recorded.problem;
+    for (Index row = 0; row < lse.size() && !problem.sinks.empty(); ++row) {
+      if (lse.data()[row] != -kInfinity || std::isinf(recorded.lse->data()[row])) continue;
+      const Index head = row / problem.q_len() % problem.heads();
+      lse.data()[row] = problem.sinks[static_cast<std::size_t>(head)];
+    }
+    return lse;
+  }
+
+  void examine_laws(const AttentionCase& recorded, const AttentionAnswer& truth,
+                    const std::vector<Index>& origin) {
+    rows_sum_.add(rows_sum_to_one(recorded, truth), origin);
+    in_range_.add(weights_in_range(recorded), origin);
+    future_.add(future_weights_zero(recorded), origin);
+    hidden_.add(hidden_weights_zero(recorded), origin);
+    within_.add(out_within_values(recorded, 0), origin);
+    one_key_.add(one_key_gives_its_value(recorded), origin);
+    first_row_.add(first_causal_row(recorded), origin);
+    equal_keys_.add(equal_keys_give_the_mean(recorded, 0), origin);
+    constant_.add(constant_values_stay(recorded, 0), origin);
+    permutation_.add(recorded, origin, settings_.threads);
+    probe_.add(causal_probe(recorded, {}), origin);
+  }
+
+  void find_limits() {
+    sizes_ = {out_.size.size(), weights_.size.size(), scores_.size.size(), lse_.size.size()};
+    // The worst of the parts' worst rows; the kernel's among them.
+    std::stable_sort(wrong_.begin(), wrong_.end(),
+                     [](const auto& a, const auto& b) { return a.first > b.first; });
+    constexpr std::size_t kMostWrong = 8;
+    std::vector<std::vector<Index>> places;
+    for (std::size_t n = 0; n < std::min(kMostWrong, wrong_.size()); ++n) {
+      places.push_back(wrong_[n].second);
+    }
+    for (const Compared* compared : {&lse_, &kernel_out_, &kernel_lse_}) {
+      places.push_back(compared->difference.where());
+    }
+    const AttentionAnswer* truth = whole_in_one_part() != nullptr ? &report_.truth : nullptr;
+    sample_.emplace(source_, plan_, places, maps_, truth, settings_.threads);
+    const bool single = problem_.rules.dtype == DType::kF32;
+    work_ = done_ + (single ? 1 : 2) * kHonestCost * sample_->work();
+    honest_ = honest_limits(problem_.rules.dtype, false);
+    single_ = single ? honest_ : honest_limits(DType::kF32, false);
+    allowed_ = of_records(honest_);
+  }
+
+  AnswerLimits honest_limits(DType dtype, bool round_scores) {
+    return sample_->limits(dtype, round_scores, sizes_,
+                           [this](double work) { advance(kHonestCost * work); });
+  }
+
   // What the records may differ, with the rounding of what each was stored in.
   AnswerLimits of_records(const AnswerLimits& limits) const {
-    const StoredTypes& stored = recorded_.stored;
-    const AttentionAnswer& truth = report_.truth;
+    const StoredTypes& stored = outline_.stored;
     const DType dtype = problem_.rules.dtype;
-    return {kept_in(stored.out, dtype, limits.out, truth.out),
-            kept_in(stored.weights, dtype, limits.weights, truth.weights),
-            kept_in(stored.scores, dtype, limits.scores, truth.scores),
-            kept_in(stored.lse, dtype, limits.lse, truth.lse)};
+    return {kept_in(stored.out, dtype, limits.out, sizes_.out),
+            kept_in(stored.weights, dtype, limits.weights, sizes_.weights),
+            kept_in(stored.scores, dtype, limits.scores, sizes_.scores),
+            kept_in(stored.lse, dtype, limits.lse, sizes_.lse)};
   }
 
   void add(Check check) { report_.verdict.checks.push_back(std::move(check)); }
 
-  // Only a failure is worth a line: finite inputs say nothing about what was made of them.
-  void check_inputs() {
-    Check check;
-    check.name = "finite-inputs";
-    check.max_error = kInfinity;
-    check.outcome = Outcome::kFail;
-    std::vector<char> key_seen(static_cast<std::size_t>(problem_.kv_len()));
-    for (Index b = 0; b < problem_.batch(); ++b) {
-      for (Index h = 0; h < problem_.heads(); ++h) {
-        std::fill(key_seen.begin(), key_seen.end(), 0);
-        for (Index i = 0; i < problem_.q_len(); ++i) mark_seen(b, h, i, key_seen);
-        const Index kv_head = problem_.kv_head_of(h);
-        for (Index i = 0; i < problem_.q_len(); ++i) {
-          if (found("q", problem_.q_row(b, h, i), problem_.head_dim(), {b, h, i}, check)) return;
-        }
-        for (Index j = 0; j < problem_.kv_len(); ++j) {
-          if (key_seen[static_cast<std::size_t>(j)] == 0) continue;
-          const double* key = problem_.k_row(b, kv_head, j);
-          const double* value = problem_.v_row(b, kv_head, j);
-          if (found("k", key, problem_.head_dim(), {b, kv_head, j}, check)) return;
-          if (found("v", value, problem_.value_dim(), {b, kv_head, j}, check)) return;
-        }
-      }
-    }
-  }
-
-  void mark_seen(Index b, Index h, Index i, std::vector<char>& seen) const {
-    const Sight sight = sight_of(problem_, b, i);
-    for (Index j = sight.first; j < sight.end; ++j) {
-      if (mask_allows(problem_, b, h, i, j)) seen[static_cast<std::size_t>(j)] = 1;
-    }
-  }
-
-  bool found(const char* name, const double* row, Index count, std::vector<Index> place,
-             Check& check) {
-    const double* bad = std::find_if(row, row + count, [](double x) { return !std::isfinite(x); });
-    if (bad == row + count) return false;
-    place.push_back(bad - row);
-    check.note = fmt::format("{} holds {} where it is read", name, *bad);
-    check.where = std::move(place);
-    add(check);
-    return true;
-  }
-
   void check_equality() {
-    add(recorded_.out ? out_check() : not_checked("out", "no out"));
-    add(recorded_.weights
-            ? compare("weights", *recorded_.weights, report_.truth.weights, allowed_.weights)
-            : not_checked("weights", "no weights"));
-    add(recorded_.scores ? scores_check() : not_checked("scores", "no scores"));
-    add(recorded_.lse ? lse_check() : not_checked("lse", "no lse"));
+    add(outline_.out ? out_check() : not_checked("out", "no out"));
+    add(outline_.weights ? compare("weights", weights_.difference, allowed_.weights)
+                         : not_checked("weights", "no weights"));
+    add(outline_.scores ? scores_check() : not_checked("scores", "no scores"));
+    add(outline_.lse ? compare("lse", lse_.difference, allowed_.lse)
+                     : not_checked("lse", "no lse"));
   }
 
   Check out_check() {
-    Check check = compare("out", *recorded_.out, report_.truth.out, allowed_.out);
+    Check check = compare("out", out_.difference, allowed_.out);
     const DType dtype = problem_.rules.dtype;
-    if (check.outcome == Outcome::kPass) return check;
+    if (check.outcome != Outcome::kFail) return check;
     if (dtype == DType::kF64) {
-      const Limits single =
-          honest_limits(problem_, report_.truth, DType::kF32, false, settings_.threads).out;
-      const Check as_f32 = compare("out", *recorded_.out, report_.truth.out, single);
+      const Check as_f32 = compare("out", out_.difference, single_.out);
       if (as_f32.outcome == Outcome::kPass) check.note = "no better than float32 arithmetic";
     } else if (dtype != DType::kF32) {
       // Where each step is a tensor in 16 bits (PyTorch's eager mode), scores are rounded too.
-      const AnswerLimits rounded =
-          of_records(honest_limits(problem_, report_.truth, dtype, true, settings_.threads));
-      Check again = compare("out", *recorded_.out, report_.truth.out, rounded.out);
+      const AnswerLimits rounded = of_records(honest_limits(dtype, true));
+      Check again = compare("out", out_.difference, rounded.out);
       if (again.outcome == Outcome::kPass) {
         allowed_ = rounded;
         again.note = fmt::format("scores rounded to {}", dtype_name(dtype));
@@ -158,83 +269,60 @@ class Examination {
     return check;
   }
 
-  Check scores_check() {
-    Tensor<double> given = *recorded_.scores;
-    const ScoreStage stage = recorded_.scores_stage;
-    if (stage == ScoreStage::kMasked) {
-      const Tensor<double>& truth = report_.truth.scores;
-      bool sentinel = false;
-      for (std::size_t n = 0; n < given.values.size(); ++n) {
-        if (truth.values[n] != -kInfinity || !(given.values[n] <= kSentinel)) continue;
-        sentinel = sentinel || given.values[n] != -kInfinity;
-        given.values[n] = -kInfinity;
-      }
-      Check check = compare("scores", given, truth, allowed_.scores);
-      if (sentinel) check.note = "hidden by finite numbers";
+  Check scores_check() const {
+    if (outline_.scores_stage == ScoreStage::kMasked) {
+      Check check = compare("scores", scores_.difference, allowed_.scores);
+      if (sentinel_) check.note = "hidden by finite numbers";
       return check;
     }
-    const Tensor<double> truth = reference_scores(problem_, stage, settings_.threads);
-    for (std::size_t n = 0; n < given.values.size(); ++n) {
-      if (std::isnan(truth.values[n])) given.values[n] = kNan;  // padding: anything may stand there
-    }
     const DType dtype = problem_.rules.dtype;
+    const Limits size = early_scores_.size.size();
     Limits allowed =
-        kept_in(recorded_.stored.scores, dtype, LimitFinder(truth, dtype).limits(), truth);
+        kept_in(outline_.stored.scores, dtype, HonestErrors().limits(dtype, size), size);
     allowed.max_error = std::max(allowed.max_error, allowed_.scores.max_error);
     allowed.mean_error = std::max(allowed.mean_error, allowed_.scores.mean_error);
-    return compare("scores", given, truth, allowed);
-  }
-
-  // With a sink, a row without keys has a denominator of exp(sink): both conventions are in use.
-  Check lse_check() {
-    Tensor<double> truth = report_.truth.lse;
-    for (Index row = 0; row < truth.size() && !problem_.sinks.empty(); ++row) {
-      if (truth.data()[row] != -kInfinity) continue;
-      const Index head = row / problem_.q_len() % problem_.heads();
-      const double sink = problem_.sinks[static_cast<std::size_t>(head)];
-      const double given = recorded_.lse->data()[row];
-      if (std::abs(given - sink) <= allowed_.lse.max_error) truth.data()[row] = given;
-    }
-    return compare("lse", *recorded_.lse, truth, allowed_.lse);
+    return compare("scores", early_scores_.difference, allowed);
   }
 
   void check_laws() {
-    add(rows_sum_to_one(recorded_, report_.truth));
-    add(weights_in_range(recorded_));
-    add(future_weights_zero(recorded_));
-    add(hidden_weights_zero(recorded_));
-    add(out_within_values(recorded_, allowed_.out.max_error));
-    add(one_key_gives_its_value(recorded_));
-    add(permutation(recorded_, allowed_.out, settings_.threads));
-    add(causal_probe(recorded_, allowed_.out));
+    const double of_out = allowed_.out.max_error;
+    for (const LawSum* law : {&rows_sum_, &in_range_, &future_, &hidden_}) add(law->result());
+    add(within_.result(of_out));
+    add(one_key_.result());
+    // Worth a line only where they apply.
+    for (const Check& check :
+         {first_row_.result(), equal_keys_.result(of_out), constant_.result(of_out)}) {
+      if (check.outcome != Outcome::kNotChecked) add(check);
+    }
+    const DType dtype = problem_.rules.dtype;
+    add(permutation_.result(outline_.stored.out_perm, dtype, allowed_.out));
+    const Limits twice = {2 * allowed_.out.max_error, 2 * allowed_.out.mean_error};
+    add(probe_.result(
+        kept_in(outline_.stored.probe_out, dtype, twice, size_of_given_.size()).max_error));
   }
 
   void check_kernel() {
-    const AnswerLimits single =
-        problem_.rules.dtype == DType::kF32
-            ? honest_
-            : honest_limits(problem_, report_.truth, DType::kF32, false, settings_.threads);
     std::vector<Check>& checks = report_.kernel.checks;
-    checks.push_back(compare("out", report_.fast.out, report_.truth.out, single.out));
-    checks.push_back(compare("lse", report_.fast.lse, report_.truth.lse, single.lse));
+    checks.push_back(compare("out", kernel_out_.difference, single_.out));
+    checks.push_back(compare("lse", kernel_lse_.difference, single_.lse));
     if (!settings_.maps) return;
-    checks.push_back(
-        compare("weights", report_.fast.weights, report_.truth.weights, single.weights));
-    checks.push_back(compare("scores", report_.fast.scores, report_.truth.scores, single.scores));
+    checks.push_back(compare("weights", kernel_weights_.difference, single_.weights));
+    checks.push_back(compare("scores", kernel_scores_.difference, single_.scores));
   }
 
   void diagnose_failure() {
-    // Suppositions are tried on whole maps; where nobody wanted them they are made now.
-    AttentionAnswer truth = report_.truth;
     const Index maps = problem_.batch() * problem_.heads() * problem_.q_len() * problem_.kv_len();
-    if (maps > kMostDiagnosed) {
+    const AttentionCase* whole = whole_in_one_part();
+    if (whole == nullptr || maps > kMostDiagnosed) {
       report_.remarks.push_back(
           fmt::format("known mistakes were not tried: {} weights are more than {}", grouped(maps),
                       grouped(kMostDiagnosed)));
-    } else if (truth.weights.rank() == 0) {
-      truth = reference_attention(problem_, true, settings_.threads);
+      return;
     }
-    report_.verdict.diagnosis = diagnose({recorded_, truth, allowed_.out, allowed_.weights,
+    // Suppositions are tried on whole maps; where nobody wanted them they are made now.
+    AttentionAnswer truth = report_.truth;
+    if (truth.weights.rank() == 0) truth = reference_attention(problem_, true, settings_.threads);
+    report_.verdict.diagnosis = diagnose({*whole, truth, allowed_.out, allowed_.weights,
                                           allowed_.scores, allowed_.lse, report_.verdict},
                                          settings_.threads);
   }
@@ -243,24 +331,53 @@ class Examination {
     const AttentionRules& rules = problem_.rules;
     const bool corners_differ = problem_.q_len() != problem_.kv_len() ||
                                 !problem_.kv_lens.empty() || !problem_.cu_seqlens_q.empty();
-    if (rules.causal && corners_differ && !recorded_.alignment_given) {
+    if (rules.causal && corners_differ && !outline_.alignment_given) {
       report_.remarks.push_back(
           "causal-alignment is not given: assumed top-left (query 0 sees key 0)");
     }
   }
 
-  const AttentionCase& recorded_;
-  const AttentionProblem& problem_;
-  const CheckSettings settings_;
+  void note_sample() {
+    if (sample_->rows() == sample_->all_rows()) return;
+    report_.remarks.push_back(fmt::format("honest error from {} of {} rows",
+                                          grouped(sample_->rows()), grouped(sample_->all_rows())));
+  }
+
+  const CaseSource& source_;
+  const AttentionCase& outline_;
+  const AttentionProblem& problem_;  // of the outline
+  const CheckSettings& settings_;
+  const bool maps_;
+  const std::vector<CasePart> plan_;
+  double work_ = 0;
+  double done_ = 0;
+
+  std::optional<Check> inputs_;
+  Compared out_, weights_, scores_, early_scores_, lse_;
+  Compared kernel_out_, kernel_lse_, kernel_weights_, kernel_scores_;
+  SizeSum size_of_given_;
+  bool sentinel_ = false;
+  std::vector<std::pair<double, std::vector<Index>>> wrong_;  // each part's largest error of out
+  LawSum rows_sum_, in_range_, future_, hidden_, within_, one_key_;
+  LawSum first_row_, equal_keys_, constant_, probe_;
+  PermutationSum permutation_;
+
+  std::optional<HonestSample> sample_;
+  AnswerLimits sizes_;    // of the truth
   AnswerLimits honest_;   // of an answer in the declared type
+  AnswerLimits single_;   // in float32
   AnswerLimits allowed_;  // of what was recorded
   AttentionReport report_;
 };
 
 }  // namespace
 
+AttentionReport check_attention(const CaseSource& source, const CheckSettings& settings) {
+  return Examination(source, settings).run();
+}
+
 AttentionReport check_attention(const AttentionCase& recorded, const CheckSettings& settings) {
-  return Examination(recorded, settings).run();
+  return check_attention(CaseInMemory(recorded), settings);
 }
 
 }  // namespace attn

@@ -2,8 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <initializer_list>
 #include <limits>
+#include <optional>
 #include <utility>
+
+#include "check/value_range.h"
 
 namespace attn {
 
@@ -16,12 +20,12 @@ class Worst {
  public:
   explicit Worst(std::string name) { check_.name = std::move(name); }
 
-  void add(double error, std::vector<Index> where) {
+  void add(double error, std::initializer_list<Index> where) {
     if (std::isnan(error)) error = kInfinity;
     ++count_;
     if (error <= check_.max_error && !check_.where.empty()) return;
     check_.max_error = error;
-    check_.where = std::move(where);
+    check_.where = where;
   }
 
   Check result(double limit, const char* why_none) {
@@ -72,6 +76,23 @@ double sum_limit(DType dtype, DType stored, Index keys) {
   const double kept =
       storage_rounding(stored) > storage_rounding(dtype) ? storage_rounding(stored) : 0;
   return tolerance_floor(dtype) + static_cast<double>(keys) * unit / 2 + kept;
+}
+
+// The least and the greatest of the values that a mask lets a row see; false where it sees none.
+bool masked_range(const AttentionProblem& problem, Index b, Index h, Index i,
+                  std::vector<double>& least, std::vector<double>& most) {
+  const Sight sight = sight_of(problem, b, i);
+  least.assign(static_cast<std::size_t>(problem.value_dim()), kInfinity);
+  most.assign(least.size(), -kInfinity);
+  bool seen = false;
+  for (Index j = sight.first; j < sight.end; ++j) {
+    if (!mask_allows(problem, b, h, i, j)) continue;
+    seen = true;
+    const double* value = problem.v_row(b, problem.kv_head_of(h), j);
+    for (std::size_t c = 0; c < least.size(); ++c) least[c] = std::min(least[c], value[c]);
+    for (std::size_t c = 0; c < most.size(); ++c) most[c] = std::max(most[c], value[c]);
+  }
+  return seen;
 }
 
 template <class Wanted>
@@ -153,29 +174,28 @@ Check out_within_values(const AttentionCase& recorded, double slack) {
   const AttentionProblem& problem = recorded.problem;
   const auto features = static_cast<std::size_t>(problem.value_dim());
   Worst worst(name);
-  std::vector<double> least(features), most(features);
+  std::optional<ValueRange> range;
+  std::vector<double> least, most;
   for_each_row(problem, [&](Index at, Index b, Index h, Index i) {
+    const Index kv_head = problem.kv_head_of(h);
+    if (i == 0) range.emplace(problem, b, kv_head);
     const Sight sight = sight_of(problem, b, i);
-    const double start = problem.sinks.empty() ? kInfinity : 0;
-    std::fill(least.begin(), least.end(), start);
-    std::fill(most.begin(), most.end(), -start);
-    Index seen = 0;
-    for (Index j = sight.first; j < sight.end; ++j) {
-      if (!mask_allows(problem, b, h, i, j)) continue;
-      ++seen;
-      const double* value = problem.v_row(b, problem.kv_head_of(h), j);
-      for (std::size_t c = 0; c < features; ++c) {
-        least[c] = std::min(least[c], value[c]);
-        most[c] = std::max(most[c], value[c]);
-      }
+    if (problem.mask) {
+      if (!masked_range(problem, b, h, i, least, most)) return;
+    } else {
+      if (sight.end <= sight.first) return;
+      range->take(sight.first, sight.end);
+      least = range->least();
+      most = range->most();
     }
-    if (seen == 0) return;
+    const bool sink = !problem.sinks.empty();
+    const double* out = recorded.out->data() + at * problem.value_dim();
     for (std::size_t c = 0; c < features; ++c) {
-      const auto column = static_cast<Index>(c);
-      const double given = recorded.out->data()[at * problem.value_dim() + column];
+      const double low = sink ? std::min(least[c], 0.0) : least[c];
+      const double high = sink ? std::max(most[c], 0.0) : most[c];
       const double outside =
-          std::isnan(given) ? kInfinity : std::max({0.0, least[c] - given, given - most[c]});
-      worst.add(outside, {b, h, i, column});
+          std::isnan(out[c]) ? kInfinity : std::max({0.0, low - out[c], out[c] - high});
+      worst.add(outside, {b, h, i, static_cast<Index>(c)});
     }
   });
   return worst.result(slack, "no row sees a key");
@@ -210,31 +230,51 @@ Check one_key_gives_its_value(const AttentionCase& recorded) {
   return worst.result(part * largest, "no row sees just one key");
 }
 
-Check permutation(const AttentionCase& recorded, const Limits& of_out, int threads) {
-  const char* name = "permutation";
-  if (recorded.perm.empty()) return not_checked(name, "no perm");
-  if (!recorded.out_perm) return not_checked(name, "no out_perm");
+void PermutationSum::add(const AttentionCase& recorded, const std::vector<Index>& origin,
+                         int threads) {
+  if (recorded.perm.empty()) return why_not("no perm");
+  if (!recorded.out_perm) return why_not("no out_perm");
   const AttentionProblem& problem = recorded.problem;
-  if (!order_free(problem)) {
+  against_reference_ = !order_free(problem);
+  if (against_reference_) {
     const AttentionAnswer truth =
         reference_attention(permuted(problem, recorded.perm), false, threads);
-    const Limits allowed =
-        kept_in(recorded.stored.out_perm, problem.rules.dtype, of_out, truth.out);
-    Check check = compare(name, *recorded.out_perm, truth.out, allowed);
-    check.note = "against the reference: the order of the tokens means something here";
-    return check;
+    difference_.add(*recorded.out_perm, truth.out, origin);
+    size_.add(truth.out);
+    return;
   }
-  if (!recorded.out) return not_checked(name, "no out");
+  if (!recorded.out) return why_not("no out");
   Tensor<double> want(recorded.out->shape);
   const Index features = problem.value_dim();
   for_each_row(problem, [&](Index at, Index, Index, Index i) {
     const Index from = at - i + recorded.perm[static_cast<std::size_t>(i)];
     std::copy_n(recorded.out->data() + from * features, features, want.data() + at * features);
   });
-  // Each of the two runs may be as far from the truth as one.
-  const Limits twice = {2 * of_out.max_error, 2 * of_out.mean_error};
-  return compare(name, *recorded.out_perm, want,
-                 kept_in(recorded.stored.out_perm, problem.rules.dtype, twice, want));
+  difference_.add(*recorded.out_perm, want, origin);
+  size_.add(want);
+}
+
+void PermutationSum::why_not(const char* why) {
+  if (why_not_.empty()) why_not_ = why;
+}
+
+Check PermutationSum::result(DType stored, DType dtype, const Limits& of_out) const {
+  const char* name = "permutation";
+  if (difference_.values() == 0 && !why_not_.empty()) return not_checked(name, why_not_);
+  // Without a reference each of the two runs may be as far from the truth as one.
+  const double times = against_reference_ ? 1 : 2;
+  const Limits allowed{times * of_out.max_error, times * of_out.mean_error};
+  Check check = compare(name, difference_, kept_in(stored, dtype, allowed, size_.size()));
+  if (against_reference_) {
+    check.note = "against the reference: the order of the tokens means something here";
+  }
+  return check;
+}
+
+Check permutation(const AttentionCase& recorded, const Limits& of_out, int threads) {
+  PermutationSum sum;
+  sum.add(recorded, {}, threads);
+  return sum.result(recorded.stored.out_perm, recorded.problem.rules.dtype, of_out);
 }
 
 Check causal_probe(const AttentionCase& recorded, const Limits& of_out) {
@@ -260,6 +300,173 @@ Check causal_probe(const AttentionCase& recorded, const Limits& of_out) {
   const Limits allowed =
       kept_in(recorded.stored.probe_out, problem.rules.dtype, twice, *recorded.out);
   return worst.result(allowed.max_error, "every row may see a changed key");
+}
+
+namespace {
+
+// For each row, the first of the run of equal rows that it ends: 0 0 0 3 3 for a a a b b.
+std::vector<Index> equal_runs(const double* rows, Index count, Index features) {
+  std::vector<Index> start(static_cast<std::size_t>(count));
+  for (Index j = 1; j < count; ++j) {
+    const double* row = rows + j * features;
+    const bool same = std::equal(row, row + features, row - features);
+    start[static_cast<std::size_t>(j)] = same ? start[static_cast<std::size_t>(j - 1)] : j;
+  }
+  return start;
+}
+
+// Calls row(at, b, h, i, sight) for rows that see two keys or more, all of which are alike by
+// `starts`, which of_head(b, kv_head) gives.
+template <class OfHead, class Row>
+void for_each_row_of_equals(const AttentionProblem& problem, const OfHead& of_head,
+                            const Row& row) {
+  std::vector<Index> starts;
+  bool any = false;
+  for_each_row(problem, [&](Index at, Index b, Index h, Index i) {
+    const Index kv_head = problem.kv_head_of(h);
+    if (i == 0 && h % (problem.heads() / problem.kv_heads()) == 0) {
+      starts = of_head(b, kv_head);
+      any = false;
+      for (std::size_t j = 0; j < starts.size(); ++j)
+        any = any || starts[j] < static_cast<Index>(j);
+    }
+    if (!any) return;
+    const Sight sight = sight_of(problem, b, i);
+    if (sight.end - sight.first < 2) return;
+    if (starts[static_cast<std::size_t>(sight.end - 1)] > sight.first) return;
+    row(at, b, h, i, sight);
+  });
+}
+
+}  // namespace
+
+Check first_causal_row(const AttentionCase& recorded) {
+  const char* name = "first-causal-row";
+  const AttentionProblem& problem = recorded.problem;
+  if (!problem.rules.causal) return not_checked(name, "not causal");
+  if (!recorded.out) return not_checked(name, "no out");
+  if (!problem.sinks.empty()) return not_checked(name, "sinks take a share");
+  Worst worst(name);
+  double largest = 0;
+  const bool has_first = problem.q_len() > 0 && (!problem.cut || problem.cut->first_row == 0);
+  for (Index b = 0; has_first && b < problem.batch(); ++b) {
+    const Sight sight = sight_of(problem, b, 0);
+    if (sight.first != 0 || sight.end != 1 || sight.position != 0) continue;
+    for (Index h = 0; h < problem.heads(); ++h) {
+      if (!mask_allows(problem, b, h, 0, 0)) continue;
+      const double* value = problem.v_row(b, problem.kv_head_of(h), 0);
+      const Index at = (b * problem.heads() + h) * problem.q_len() * problem.value_dim();
+      for (Index c = 0; c < problem.value_dim(); ++c) {
+        const double given = recorded.out->data()[at + c];
+        largest = std::max(largest, std::abs(value[c]));
+        worst.add(given == value[c] ? 0 : std::abs(given - value[c]), {b, h, 0, c});
+      }
+    }
+  }
+  const double part =
+      std::max(tolerance_floor(problem.rules.dtype), storage_rounding(recorded.stored.out));
+  return worst.result(part * largest, "row 0 does not see key 0 alone");
+}
+
+Check equal_keys_give_the_mean(const AttentionCase& recorded, double slack) {
+  const char* name = "equal-keys-give-the-mean";
+  const AttentionProblem& problem = recorded.problem;
+  if (!recorded.out) return not_checked(name, "no out");
+  if (!problem.sinks.empty()) return not_checked(name, "sinks take a share");
+  const bool biased = !problem.alibi_slopes.empty() ||
+                      (problem.mask && problem.rules.mask_type == MaskType::kAdditive);
+  if (biased) return not_checked(name, "scores have a bias");
+  Worst worst(name);
+  std::vector<double> sum;
+  Index first = 0;
+  Index end = 0;
+  Index head = -1;
+  const auto keys = [&problem](Index b, Index kv_head) {
+    return equal_runs(problem.k_row(b, kv_head, 0), problem.kv_len(), problem.head_dim());
+  };
+  for_each_row_of_equals(
+      problem, keys, [&](Index at, Index b, Index h, Index i, const Sight& sight) {
+        // Sums go on from those of the row before where it saw the same keys and fewer.
+        const bool goes_on = !problem.mask && head == at / problem.q_len() &&
+                             first == sight.first && end <= sight.end;
+        if (!goes_on) {
+          sum.assign(static_cast<std::size_t>(problem.value_dim()), 0);
+          end = sight.first;
+        }
+        head = at / problem.q_len();
+        first = sight.first;
+        Index seen = goes_on ? end - first : 0;
+        for (Index j = end; j < sight.end; ++j) {
+          if (!mask_allows(problem, b, h, i, j)) continue;
+          ++seen;
+          const double* value = problem.v_row(b, problem.kv_head_of(h), j);
+          for (std::size_t c = 0; c < sum.size(); ++c) sum[c] += value[c];
+        }
+        end = sight.end;
+        if (seen == 0) return;
+        for (std::size_t c = 0; c < sum.size(); ++c) {
+          const auto column = static_cast<Index>(c);
+          const double given = recorded.out->data()[at * problem.value_dim() + column];
+          worst.add(std::abs(given - sum[c] / static_cast<double>(seen)), {b, h, i, column});
+        }
+      });
+  return worst.result(slack, "no row sees equal keys alone");
+}
+
+Check constant_values_stay(const AttentionCase& recorded, double slack) {
+  const char* name = "constant-values-stay";
+  const AttentionProblem& problem = recorded.problem;
+  if (!recorded.out) return not_checked(name, "no out");
+  if (!problem.sinks.empty()) return not_checked(name, "sinks take a share");
+  Worst worst(name);
+  const auto values = [&problem](Index b, Index kv_head) {
+    return equal_runs(problem.v_row(b, kv_head, 0), problem.kv_len(), problem.value_dim());
+  };
+  for_each_row_of_equals(
+      problem, values, [&](Index at, Index b, Index h, Index i, const Sight& sight) {
+        bool seen = false;
+        for (Index j = sight.first; !seen && j < sight.end; ++j) {
+          seen = mask_allows(problem, b, h, i, j);
+        }
+        if (!seen) return;
+        const double* value = problem.v_row(b, problem.kv_head_of(h), sight.first);
+        for (Index c = 0; c < problem.value_dim(); ++c) {
+          const double given = recorded.out->data()[at * problem.value_dim() + c];
+          worst.add(given == value[c] ? 0 : std::abs(given - value[c]), {b, h, i, c});
+        }
+      });
+  return worst.result(slack, "no row sees equal values alone");
+}
+
+void LawSum::add(Check check, const std::vector<Index>& origin) {
+  for (std::size_t axis = 0; axis < std::min(check.where.size(), origin.size()); ++axis) {
+    check.where[axis] += origin[axis];
+  }
+  if (check.outcome == Outcome::kNotChecked) {
+    if (check_.name.empty()) check_ = std::move(check);
+    return;
+  }
+  if (check_.outcome == Outcome::kNotChecked) {
+    check_ = std::move(check);
+    return;
+  }
+  check_.limit = std::max(check_.limit, check.limit);
+  if (check.max_error > check_.max_error) {
+    check_.max_error = check.max_error;
+    check_.where = std::move(check.where);
+  }
+}
+
+Check LawSum::result() const {
+  return result(check_.limit);
+}
+
+Check LawSum::result(double limit) const {
+  Check check = check_;
+  if (check.outcome == Outcome::kNotChecked) return check;
+  check.limit = limit;
+  check.outcome = check.max_error <= limit ? Outcome::kPass : Outcome::kFail;
+  return check;
 }
 
 }  // namespace attn

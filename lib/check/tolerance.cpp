@@ -18,18 +18,10 @@ double gap(double given, double truth) {
   return std::isnan(error) ? std::numeric_limits<double>::infinity() : error;
 }
 
-// Largest and mean of the finite magnitudes.
 Limits size_of(const Tensor<double>& truth) {
-  double largest = 0;
-  double sum = 0;
-  Index count = 0;
-  for (double value : truth.values) {
-    if (!std::isfinite(value)) continue;
-    largest = std::max(largest, std::abs(value));
-    sum += std::abs(value);
-    ++count;
-  }
-  return {largest, count > 0 ? sum / static_cast<double>(count) : 0};
+  SizeSum size;
+  size.add(truth);
+  return size.size();
 }
 
 }  // namespace
@@ -112,29 +104,104 @@ Limits LimitFinder::limits() const {
 }
 
 Limits kept_in(DType stored, DType dtype, const Limits& limits, const Tensor<double>& truth) {
-  const double unit = storage_rounding(stored);
-  if (unit <= storage_rounding(dtype)) return limits;
-  const Limits size = size_of(truth);
-  return {limits.max_error + unit * size.max_error, limits.mean_error + unit * size.mean_error};
+  return kept_in(stored, dtype, limits, size_of(truth));
 }
 
 Check compare(std::string name, const Tensor<double>& given, const Tensor<double>& truth,
               const Limits& allowed) {
-  const Difference found = difference(given, truth);
+  DifferenceSum found;
+  found.add(given, truth, {});
+  return compare(std::move(name), found, allowed);
+}
+
+void SizeSum::add(const Tensor<double>& part) {
+  for (double value : part.values) {
+    if (!std::isfinite(value)) continue;
+    largest_ = std::max(largest_, std::abs(value));
+    sum_ += std::abs(value);
+    ++count_;
+  }
+}
+
+Limits SizeSum::size() const {
+  return {largest_, count_ > 0 ? sum_ / static_cast<double>(count_) : 0};
+}
+
+void DifferenceSum::add(const Tensor<double>& given, const Tensor<double>& truth,
+                        const std::vector<Index>& origin) {
+  require_shape(given.shape == truth.shape, "difference: the shapes differ");
+  Index at = -1;
+  for (std::size_t n = 0; n < truth.values.size(); ++n) {
+    const double error = gap(given.values[n], truth.values[n]);
+    metrics_.add(given.values[n], truth.values[n]);
+    if (error > max_error_) {
+      max_error_ = error;
+      at = static_cast<Index>(n);
+    }
+    if (std::isnan(truth.values[n])) continue;
+    sum_ += error;
+    ++count_;
+  }
+  values_ += given.size();
+  if (given.size() == 0) return;
+  if (at < 0 && !where_.empty()) return;
+  where_ = place_of(std::max<Index>(at, 0), given.shape);
+  for (std::size_t axis = 0; axis < std::min(where_.size(), origin.size()); ++axis) {
+    where_[axis] += origin[axis];
+  }
+}
+
+double DifferenceSum::mean_error() const {
+  return count_ > 0 ? sum_ / static_cast<double>(count_) : 0;
+}
+
+void HonestErrors::add(std::size_t order, const Tensor<double>& honest,
+                       const Tensor<double>& truth) {
+  require_shape(honest.shape == truth.shape, "limits: the shapes differ");
+  if (orders_.size() <= order) orders_.resize(order + 1);
+  Sum& sum = orders_[order];
+  for (std::size_t n = 0; n < truth.values.size(); ++n) {
+    const double error = std::abs(honest.values[n] - truth.values[n]);
+    if (!std::isfinite(error)) continue;
+    sum.largest = std::max(sum.largest, error);
+    sum.sum += error;
+    ++sum.count;
+  }
+}
+
+Limits HonestErrors::limits(DType dtype, const Limits& size, double least_size) const {
+  const double floor = tolerance_floor(dtype);
+  Limits honest;
+  for (const Sum& sum : orders_) {
+    honest.max_error = std::max(honest.max_error, sum.largest);
+    if (sum.count == 0) continue;
+    honest.mean_error = std::max(honest.mean_error, sum.sum / static_cast<double>(sum.count));
+  }
+  return {2 * honest.max_error + floor * std::max(size.max_error, least_size),
+          2 * honest.mean_error + floor / 4 * std::max(size.mean_error, least_size)};
+}
+
+Limits kept_in(DType stored, DType dtype, const Limits& limits, const Limits& size) {
+  const double unit = storage_rounding(stored);
+  if (unit <= storage_rounding(dtype)) return limits;
+  return {limits.max_error + unit * size.max_error, limits.mean_error + unit * size.mean_error};
+}
+
+Check compare(std::string name, const DifferenceSum& found, const Limits& allowed) {
   Check check;
   check.name = std::move(name);
-  if (given.size() == 0) {
+  if (found.values() == 0) {
     check.note = "no values";  // agreeing about nothing is no agreement
     return check;
   }
-  check.max_error = found.max_error;
+  check.max_error = found.max_error();
   check.limit = allowed.max_error;
-  check.mean_error = found.mean_error;
+  check.mean_error = found.mean_error();
   check.mean_limit = allowed.mean_error;
-  const bool near = found.max_error <= allowed.max_error && found.mean_error <= allowed.mean_error;
+  const bool near = check.max_error <= allowed.max_error && check.mean_error <= allowed.mean_error;
   check.outcome = near ? Outcome::kPass : Outcome::kFail;
-  check.where = place_of(found.at, given.shape);
-  check.metrics = metrics(given, truth);
+  check.where = found.where();
+  check.metrics = found.metrics();
   return check;
 }
 

@@ -58,6 +58,63 @@ Limits kept_in(DType stored, DType dtype, const Limits& limits, const Tensor<dou
 Check compare(std::string name, const Tensor<double>& given, const Tensor<double>& truth,
               const Limits& allowed);
 
+/// Largest and mean magnitude of the finite numbers of a tensor, part by part.
+class SizeSum {
+ public:
+  void add(const Tensor<double>& part);
+  Limits size() const;
+
+ private:
+  double largest_ = 0;
+  double sum_ = 0;
+  Index count_ = 0;
+};
+
+/// How one tensor differs from another (see Difference), part by part.
+class DifferenceSum {
+ public:
+  /// `origin` is where the part's first element stands in the whole (missing axes: 0).
+  void add(const Tensor<double>& given, const Tensor<double>& truth,
+           const std::vector<Index>& origin);
+  double max_error() const { return max_error_; }
+  double mean_error() const;
+  /// Of the first largest error.
+  const std::vector<Index>& where() const { return where_; }
+  Index values() const { return values_; }
+  Metrics metrics() const { return metrics_.result(); }
+
+ private:
+  double max_error_ = 0;
+  double sum_ = 0;
+  Index count_ = 0;
+  Index values_ = 0;
+  std::vector<Index> where_;
+  MetricsSum metrics_;
+};
+
+/// Errors of several honest answers, part by part: what limits are made of.
+class HonestErrors {
+ public:
+  /// The answer number `order` of one part. Elements that are not finite in both do not count.
+  void add(std::size_t order, const Tensor<double>& honest, const Tensor<double>& truth);
+  /// The limits as LimitFinder has them, for a truth of this size.
+  Limits limits(DType dtype, const Limits& size, double least_size = 0) const;
+
+ private:
+  struct Sum {
+    double largest = 0;
+    double sum = 0;
+    Index count = 0;
+  };
+  std::vector<Sum> orders_;
+};
+
+/// kept_in for a truth of this size.
+Limits kept_in(DType stored, DType dtype, const Limits& limits, const Limits& size);
+
+/// The check `name` of what was collected.
+Check compare(std::string name, const DifferenceSum& found, const Limits& allowed);
+
 /// Index of an element: (batch, head, row, column) for four axes.
 std::vector<Index> place_of(Index at, const Shape& shape);
 

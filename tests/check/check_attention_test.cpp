@@ -194,6 +194,75 @@ TEST(CheckAttention, SaysWhichCornerItAssumed) {
   EXPECT_TRUE(check_attention(recorded, {}).remarks.empty());
 }
 
+// What the kernel gave for a problem, all of it recorded, and for the permuted one.
+AttentionCase all_recorded(AttentionProblem problem) {
+  AttentionCase recorded;
+  const AttentionAnswer answer = fast_attention(problem, true, 1);
+  recorded.out = answer.out;
+  recorded.weights = answer.weights;
+  recorded.scores = answer.scores;
+  recorded.lse = answer.lse;
+  for (Index i = problem.q_len(); i-- > 0;) recorded.perm.push_back(i);
+  recorded.out_perm = fast_attention(permuted(problem, recorded.perm), false, 1).out;
+  recorded.probe = CausalProbe{problem.k, problem.v, answer.out, problem.kv_len() / 2};
+  recorded.problem = std::move(problem);
+  validate(recorded);
+  return recorded;
+}
+
+void expect_alike(const Verdict& parts, const Verdict& whole, std::uint64_t seed) {
+  ASSERT_EQ(parts.checks.size(), whole.checks.size()) << "seed " << seed;
+  for (std::size_t n = 0; n < whole.checks.size(); ++n) {
+    const Check& want = whole.checks[n];
+    const Check& got = parts.checks[n];
+    EXPECT_EQ(got.name, want.name) << "seed " << seed;
+    EXPECT_EQ(got.outcome, want.outcome) << "seed " << seed << ": " << want.name;
+    EXPECT_EQ(got.max_error, want.max_error) << "seed " << seed << ": " << want.name;
+    EXPECT_EQ(got.where, want.where) << "seed " << seed << ": " << want.name;
+    // Sums over parts in another order.
+    EXPECT_NEAR(got.mean_error, want.mean_error, 1e-12 * want.mean_error) << want.name;
+    EXPECT_NEAR(got.limit, want.limit, 1e-12 * want.limit) << "seed " << seed << ": " << want.name;
+  }
+}
+
+// No room for a whole sequence: one head at a time, and with maps 16 rows at a time.
+TEST(CheckAttention, PartByPartGivesTheFiguresOfTheWhole) {
+  for (std::uint64_t seed = 1000; seed < 1040; ++seed) {
+    AttentionCase recorded = all_recorded(any_problem(seed));
+    if (seed % 3 == 0) recorded.out_perm.reset();
+    if (seed % 3 == 1) {
+      recorded.weights.reset();
+      recorded.scores.reset();
+    }
+    if (seed % 8 == 0 && recorded.out->size() > 7) recorded.out->values[7] += 0.25;
+    const AttentionReport whole = check_attention(recorded, {});
+    const AttentionReport parts =
+        check_attention(recorded, {.threads = 2, .answers = true, .part_bytes = 1});
+    expect_alike(parts.verdict, whole.verdict, seed);
+    EXPECT_EQ(parts.kernel.outcome(), whole.kernel.outcome()) << "seed " << seed;
+    EXPECT_EQ(parts.truth.lse.values, whole.truth.lse.values) << "seed " << seed;
+    EXPECT_EQ(difference(parts.truth.out, whole.truth.out).max_error, 0) << "seed " << seed;
+  }
+}
+
+TEST(CheckAttention, RowsOfAWindowNeedOnlyTheirKeys) {
+  AttentionProblem problem = random_problem(
+      {.heads = 1, .kv_heads = 1, .q_len = 2500, .kv_len = 2500, .head_dim = 4, .value_dim = 3},
+      41);
+  problem.rules.causal = true;
+  problem.rules.window_left = 30;
+  AttentionCase recorded = recorded_in(DType::kF32, problem);
+  const std::vector<CasePart> plan = plan_parts(recorded, false, 1);
+  ASSERT_EQ(plan.size(), 3U);
+  EXPECT_EQ(plan[1].row, 1024);
+  EXPECT_EQ(plan[1].key, 1024 - 30);
+  EXPECT_EQ(plan[1].keys, 1024 + 30);
+  recorded.out->values[2000 * 3 + 1] += 1e-3;
+  const Verdict parts = check_attention(recorded, {.part_bytes = 1}).verdict;
+  expect_alike(parts, check_attention(recorded, {}).verdict, 41);
+  EXPECT_THAT(find(parts, "out").where, testing::ElementsAre(0, 0, 2000, 1));
+}
+
 TEST(CheckAttention, RecordsMustFitTheProblem) {
   AttentionCase recorded;
   recorded.problem = three_tokens();

@@ -170,5 +170,39 @@ TEST(Laws, ChangingTheFutureMovesNoEarlierRow) {
   EXPECT_EQ(causal_probe(recorded, allowed).outcome, Outcome::kFail);
 }
 
+TEST(Laws, EqualKeysGiveTheMeanAndConstantValuesStay) {
+  AttentionProblem problem = causal_problem();
+  EXPECT_EQ(equal_keys_give_the_mean(honest_case(problem), 1e-15).outcome, Outcome::kNotChecked);
+  EXPECT_EQ(constant_values_stay(honest_case(problem), 1e-15).outcome, Outcome::kNotChecked);
+  // Keys 1, 2 and 3 of head 0 become key 0; values of head 1 become its first.
+  for (Index j = 1; j < 4; ++j) std::copy_n(problem.k.data(), 8, problem.k.data() + j * 8);
+  for (Index j = 6; j < 10; ++j) std::copy_n(problem.v.data() + 40, 8, problem.v.data() + j * 8);
+  AttentionCase recorded = honest_case(problem);
+  EXPECT_EQ(equal_keys_give_the_mean(recorded, 1e-14).outcome, Outcome::kPass);
+  EXPECT_EQ(constant_values_stay(recorded, 1e-14).outcome, Outcome::kPass);
+  recorded.out->values[3 * 8 + 2] += 0.01;         // head 0, row 3 sees four equal keys
+  recorded.out->values[4 * 8 + 2] += 1;            // row 4 sees another one
+  recorded.out->values[(5 + 4) * 8 + 5] += 0.125;  // head 1, row 4
+  const Check keys = equal_keys_give_the_mean(recorded, 1e-3);
+  EXPECT_EQ(keys.outcome, Outcome::kFail);
+  EXPECT_THAT(keys.where, ElementsAre(0, 0, 3, 2));
+  const Check values = constant_values_stay(recorded, 1e-3);
+  EXPECT_EQ(values.outcome, Outcome::kFail);
+  EXPECT_THAT(values.where, ElementsAre(0, 1, 4, 5));
+}
+
+TEST(Laws, FirstCausalRowStandsByItself) {
+  AttentionCase recorded = honest_case(causal_problem());
+  EXPECT_EQ(first_causal_row(recorded).outcome, Outcome::kPass);
+  recorded.out->values[5 * 8 + 3] += 0.01;  // head 1, row 0
+  EXPECT_THAT(first_causal_row(recorded).where, ElementsAre(0, 1, 0, 3));
+  EXPECT_EQ(first_causal_row(recorded).outcome, Outcome::kFail);
+  recorded.problem.rules.causal_offset = 1;  // row 0 sees two keys
+  EXPECT_EQ(first_causal_row(recorded).outcome, Outcome::kNotChecked);
+  recorded.problem.rules.causal_offset.reset();
+  recorded.problem.sinks = {0, 0};
+  EXPECT_EQ(first_causal_row(recorded).outcome, Outcome::kNotChecked);
+}
+
 }  // namespace
 }  // namespace attn
