@@ -139,8 +139,15 @@ void check_prompt(const ModelConfig& config, std::span<const Index> prompt,
   }
 }
 
-// The last new token is not fed: nothing comes after it.
-SessionSettings session_settings(std::span<const Index> prompt, const FeedSettings& settings) {
+template <class T>
+DecodeSession<T> begin_session(const Transformer<T>& model, const SourceTokens* source,
+                               std::span<const Index> prompt, const FeedSettings& settings) {
+  const ModelConfig& config = model.config();
+  if (source != nullptr) {
+    check_tokens(source->ids, config.source_vocab_size, "source");
+    check_positions(config, source->ids, "source");
+  }
+  check_prompt(config, prompt, settings);
   SessionSettings session;
   session.capacity =
       static_cast<Index>(prompt.size()) + std::max(settings.new_tokens, Index{1}) - 1;
@@ -148,29 +155,23 @@ SessionSettings session_settings(std::span<const Index> prompt, const FeedSettin
   session.threads = settings.threads;
   session.window = settings.window;
   session.prefill_chunk = settings.prefill_chunk;
-  return session;
+  return source != nullptr ? DecodeSession<T>(model, *source, session)
+                           : DecodeSession<T>(model, session);
 }
 
 template <class T>
 std::vector<Generation> generate_samples(const Transformer<T>& model, const SourceTokens* source,
                                          std::span<const Index> prompt,
                                          const GenerationSettings& settings) {
-  const ModelConfig& config = model.config();
   if (settings.samples < 1) {
     throw UsageError(fmt::format("--samples must be at least 1: got {}", settings.samples));
   }
   settings.sampling.validate();
-  if (source != nullptr) {
-    check_tokens(source->ids, config.source_vocab_size, "source");
-    check_positions(config, source->ids, "source");
-  }
-  check_prompt(config, prompt, settings);
   if (settings.new_tokens == 0) {
+    check_prompt(model.config(), prompt, settings);
     return std::vector<Generation>(static_cast<std::size_t>(settings.samples));
   }
-  const SessionSettings feeding = session_settings(prompt, settings);
-  auto session = source != nullptr ? DecodeSession<T>(model, *source, feeding)
-                                   : DecodeSession<T>(model, feeding);
+  auto session = begin_session<T>(model, source, prompt, settings);
   return Samples<T>(session, settings).run(prompt);
 }
 
@@ -187,6 +188,8 @@ Generation generate(const Transformer<T>& model, const SourceTokens& source,
 }
 
 #define ATTN_DECODING(T)                                                                           \
+  template DecodeSession<T> begin_session<T>(const Transformer<T>&, const SourceTokens*,           \
+                                             std::span<const Index>, const FeedSettings&);         \
   template std::vector<Generation> generate_samples<T>(const Transformer<T>&, const SourceTokens*, \
                                                        std::span<const Index>,                     \
                                                        const GenerationSettings&);                 \

@@ -65,8 +65,12 @@ std::optional<Index> longest_continuation(const ModelConfig& config, Index promp
 void check_prompt(const ModelConfig& config, std::span<const Index> prompt,
                   const FeedSettings& settings);
 
-/// What feeding the prompt and all new tokens but the last takes.
-SessionSettings session_settings(std::span<const Index> prompt, const FeedSettings& settings);
+/// A session for the prompt and all new tokens but the last, which nothing comes after. source: an
+/// encoder-decoder's, else null. Throws as check_prompt, and UsageError for an empty source and one
+/// beyond a learned table.
+template <class T>
+DecodeSession<T> begin_session(const Transformer<T>& model, const SourceTokens* source,
+                               std::span<const Index> prompt, const FeedSettings& settings);
 
 /// Continues a prompt with a decoder. Throws UsageError as check_prompt and for settings out of
 /// range, DataError for logits that are not finite.
