@@ -22,12 +22,12 @@ struct CasePart {
 };
 
 /// A case that is handed out in parts, so that it need not fit into memory.
-class CaseSource {
+class PartedCase {
  public:
-  CaseSource() = default;
-  CaseSource(const CaseSource&) = delete;
-  CaseSource& operator=(const CaseSource&) = delete;
-  virtual ~CaseSource() = default;
+  PartedCase() = default;
+  PartedCase(const PartedCase&) = delete;
+  PartedCase& operator=(const PartedCase&) = delete;
+  virtual ~PartedCase() = default;
 
   /// Shapes, rules, lengths and other short tables; of tensors that stay where they are only the
   /// shape, without values.
@@ -39,7 +39,7 @@ class CaseSource {
 };
 
 /// A case in memory. It must outlive this.
-class CaseInMemory : public CaseSource {
+class CaseInMemory : public PartedCase {
  public:
   explicit CaseInMemory(const AttentionCase& recorded) : recorded_(recorded) {}
   const AttentionCase& outline() const override { return recorded_; }

@@ -37,7 +37,7 @@ struct Compared {
 // One pass over what was recorded, part by part; members are what its checks share.
 class Examination {
  public:
-  Examination(const CaseSource& source, const CheckSettings& settings)
+  Examination(const PartedCase& source, const CheckSettings& settings)
       : source_(source),
         outline_(source.outline()),
         problem_(source.outline().problem),
@@ -343,7 +343,7 @@ class Examination {
                                           grouped(sample_->rows()), grouped(sample_->all_rows())));
   }
 
-  const CaseSource& source_;
+  const PartedCase& source_;
   const AttentionCase& outline_;
   const AttentionProblem& problem_;  // of the outline
   const CheckSettings& settings_;
@@ -372,7 +372,7 @@ class Examination {
 
 }  // namespace
 
-AttentionReport check_attention(const CaseSource& source, const CheckSettings& settings) {
+AttentionReport check_attention(const PartedCase& source, const CheckSettings& settings) {
   return Examination(source, settings).run();
 }
 

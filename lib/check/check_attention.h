@@ -34,7 +34,7 @@ struct CheckSettings {
 /// valid. Fails nothing for what is absent. Rows of attention do not depend on each other, so a
 /// large case is checked part by part, in memory that grows with the sequence and not with its
 /// square, and the same figures come out.
-AttentionReport check_attention(const CaseSource& source, const CheckSettings& settings);
+AttentionReport check_attention(const PartedCase& source, const CheckSettings& settings);
 AttentionReport check_attention(const AttentionCase& recorded, const CheckSettings& settings);
 
 }  // namespace attn

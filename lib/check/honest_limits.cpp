@@ -33,7 +33,7 @@ double work_of(const AttentionProblem& outline, const CasePart& part) {
          static_cast<double>(heads) * static_cast<double>(outline.head_dim() + outline.value_dim());
 }
 
-HonestSample::HonestSample(const CaseSource& source, std::vector<CasePart> plan,
+HonestSample::HonestSample(const PartedCase& source, std::vector<CasePart> plan,
                            const std::vector<std::vector<Index>>& wrong, bool maps,
                            const AttentionAnswer* truth, int threads)
     : source_(source), maps_(maps), truth_(truth), threads_(threads) {

@@ -21,7 +21,7 @@ class HonestSample {
  public:
   /// `wrong` are places (batch, head, row, ...) of the largest errors. `truth` is the answer to the
   /// whole where it is at hand. Source and truth must outlive this.
-  HonestSample(const CaseSource& source, std::vector<CasePart> plan,
+  HonestSample(const PartedCase& source, std::vector<CasePart> plan,
                const std::vector<std::vector<Index>>& wrong, bool maps,
                const AttentionAnswer* truth, int threads);
 
@@ -40,7 +40,7 @@ class HonestSample {
   void add_block(Index batch, Index head, Index block);
   void count();
 
-  const CaseSource& source_;
+  const PartedCase& source_;
   std::vector<CasePart> parts_;
   const bool maps_;
   const AttentionAnswer* truth_;

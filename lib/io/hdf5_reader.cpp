@@ -180,6 +180,21 @@ void Hdf5Reader::read_rows(std::string_view path, Index first, Index count, T* o
   dataset.read_rows(first, count, out);
 }
 
+bool Hdf5Reader::in_one_piece(std::string_view path) const {
+  const LibraryScope scope(name());
+  return impl_->dataset(path).in_one_piece();
+}
+
+void Hdf5Reader::read_runs(std::string_view path, Index first, Index run, Index stride, Index runs,
+                           double* out) const {
+  const LibraryScope scope(name());
+  const StoredDataset& dataset = impl_->dataset(path);
+  dataset.read_runs(first, run, stride, runs, out);
+  if (run == 0 || runs == 0) return;
+  const auto [begin, bytes] = dataset.bytes_of(first, (runs - 1) * stride + run);
+  impl_->source.forget(begin - impl_->source.bytes().data(), bytes);
+}
+
 template Tensor<float> Hdf5Reader::read(std::string_view) const;
 template Tensor<double> Hdf5Reader::read(std::string_view) const;
 template Tensor<std::int64_t> Hdf5Reader::read(std::string_view) const;

@@ -58,6 +58,15 @@ class Hdf5Reader {
   template <class T>
   void read_rows(std::string_view path, Index first, Index count, T* out) const;
 
+  /// True where the file holds the dataset in one piece, in row-major order, so that any part of it
+  /// can be read by itself.
+  bool in_one_piece(std::string_view path) const;
+  /// Of a dataset in one piece: `runs` runs of `run` numbers, `stride` apart, from number `first`
+  /// on, into `out`. What was read is let go again, so that a mapped file takes no memory. Does not
+  /// count towards max_bytes.
+  void read_runs(std::string_view path, Index first, Index run, Index stride, Index runs,
+                 double* out) const;
+
   /// Names in one group, sorted by bytes. DataError if there are more than `most`.
   std::vector<std::string> children(std::string_view group, Index most = 100000) const;
 

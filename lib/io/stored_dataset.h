@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/tensor.h"
@@ -29,6 +30,17 @@ class StoredDataset {
   /// for each call that needs it.
   template <class T>
   void read_rows(Index first, Index count, T* out) const;
+
+  /// True where the file holds all numbers in one piece, in row-major order.
+  bool in_one_piece() const { return !chunked_ && !data_.empty(); }
+  /// Where numbers first .. first + count - 1 of a dataset in one piece stand, and how many bytes.
+  std::pair<const std::byte*, Index> bytes_of(Index first, Index count) const {
+    return {data_.data() + static_cast<std::size_t>(first) * type_.size,
+            count * static_cast<Index>(type_.size)};
+  }
+  /// `runs` runs of `run` numbers of a dataset in one piece, `stride` apart, from number `first` on.
+  template <class T>
+  void read_runs(Index first, Index run, Index stride, Index runs, T* out) const;
 
   /// All numbers as they are stored, in row-major order. `buffer` is used where the file does not
   /// hold them in one piece.

@@ -72,6 +72,23 @@ void StoredDataset::read_rows(Index first, Index count, T* out) const {
   });
 }
 
+template <class T>
+void StoredDataset::read_runs(Index first, Index run, Index stride, Index runs, T* out) const {
+  if (run == 0 || runs == 0) return;
+  const Index last = first + (runs - 1) * stride + run;
+  require_shape(in_one_piece() && first >= 0 && run > 0 && stride >= run && last <= size_,
+                "read_runs: numbers outside the dataset, or not in one piece");
+  if (stride == run) {
+    convert_run(data_.data() + static_cast<std::size_t>(first) * type_.size, run * runs, out,
+                first);
+    return;
+  }
+  for (Index n = 0; n < runs; ++n) {
+    const Index at = first + n * stride;
+    convert_run(data_.data() + static_cast<std::size_t>(at) * type_.size, run, out + n * run, at);
+  }
+}
+
 std::span<const std::byte> StoredDataset::raw(std::vector<std::byte>& buffer) const {
   if (!chunked_ && !data_.empty()) return data_;
   buffer.resize(static_cast<std::size_t>(size_) * type_.size);
@@ -181,6 +198,7 @@ void StoredDataset::visit_chunk(const Shape& at, Index first, Index count, const
   }
 }
 
+template void StoredDataset::read_runs(Index, Index, Index, Index, double*) const;
 template void StoredDataset::read_rows(Index, Index, float*) const;
 template void StoredDataset::read_rows(Index, Index, double*) const;
 template void StoredDataset::read_rows(Index, Index, std::int64_t*) const;

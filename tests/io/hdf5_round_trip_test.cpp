@@ -103,6 +103,23 @@ TEST(Hdf5, RowsAreReadWithoutTheRest) {
   EXPECT_THROW(reader.read_rows("/x", 3, 2, rows.data()), ShapeError);
 }
 
+TEST(Hdf5, RunsAreReadFromWhatLiesInOnePiece) {
+  Tensor<float> tensor({2, 3, 4});
+  std::iota(tensor.values.begin(), tensor.values.end(), 0.0F);
+  Hdf5Writer writer;
+  writer.dataset("/x", tensor);
+  writer.dataset("/empty", Tensor<float>({2, 0, 4}));
+  const Hdf5Reader reader = read_back(writer);
+  ASSERT_TRUE(reader.in_one_piece("/x"));
+  EXPECT_FALSE(reader.in_one_piece("/empty"));
+  std::vector<double> runs(6);
+  reader.read_runs("/x", 5, 2, 8, 2, runs.data());
+  EXPECT_THAT(std::vector(runs.begin(), runs.begin() + 4), ElementsAre(5, 6, 13, 14));
+  reader.read_runs("/x", 18, 2, 2, 3, runs.data());
+  EXPECT_THAT(runs, ElementsAre(18, 19, 20, 21, 22, 23));
+  EXPECT_THROW(reader.read_runs("/x", 18, 2, 3, 3, runs.data()), ShapeError);
+}
+
 TEST(Hdf5, Attributes) {
   Hdf5Writer writer;
   writer.dataset("/x", Tensor<float>({1}));

@@ -11,6 +11,7 @@
 #include "check/case_output.h"
 #include "check/check_attention.h"
 #include "cli/exit_code.h"
+#include "cli/progress.h"
 #include "core/error.h"
 #include "core/text.h"
 #include "io/output.h"
@@ -18,6 +19,8 @@
 
 namespace attn {
 namespace {
+
+constexpr Index kThousand = 1000;  // what the library counts to
 
 // Maps grow with q_len * kv_len, whatever the size of the file.
 void check_memory(const AttentionProblem& problem, Index max_bytes) {
@@ -48,7 +51,10 @@ int run_case(const CheckOptions& o, cli::Session& session) {
   CheckSettings settings;
   settings.maps = o.maps || o.show || small;
   settings.threads = static_cast<int>(o.threads);
+  settings.answers = !o.output.empty() || o.tolerance;
   if (settings.maps) check_memory(problem, o.max_bytes);
+  cli::Progress progress(session, kThousand, "thousandths");
+  settings.progress = [&progress](Index done) { progress.update(done); };
   AttentionReport found = check_attention(subject.recorded, settings);
   std::optional<HouseReport> houses;
   if (o.tolerance) {
