@@ -28,6 +28,9 @@ constexpr double kSentinel = -1e4;
 constexpr double kReferenceCost = 1;
 constexpr double kHonestCost = 20;
 
+// Products that take about a second: below, nobody needs to be told how far it is.
+constexpr double kWorkOfSeconds = 2e10;
+
 // What is known of one tensor when all parts have been seen.
 struct Compared {
   DifferenceSum difference;
@@ -76,7 +79,7 @@ class Examination {
 
   void advance(double work) {
     done_ += work;
-    if (settings_.progress && work_ > 0) {
+    if (settings_.progress && work_ > kWorkOfSeconds) {
       settings_.progress(static_cast<Index>(1000 * std::min(1.0, done_ / work_)));
     }
   }

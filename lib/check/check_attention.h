@@ -26,7 +26,7 @@ struct CheckSettings {
   bool answers = false;
   /// Numbers in memory beyond which a case is checked in parts; maps that are wanted need it whole.
   double part_bytes = 64 << 20;
-  /// Told now and then how much is done, of 1000. May be empty.
+  /// Told now and then how much is done, of 1000, where that takes seconds. May be empty.
   std::function<void(Index)> progress = {};
 };
 

@@ -53,8 +53,9 @@ int run_case(const CheckOptions& o, cli::Session& session) {
   settings.threads = static_cast<int>(o.threads);
   settings.answers = !o.output.empty() || o.tolerance;
   if (settings.maps) check_memory(problem, o.max_bytes);
-  cli::Progress progress(session, kThousand, "thousandths");
-  settings.progress = [&progress](Index done) { progress.update(done); };
+  const Index rows = problem.batch() * problem.heads() * problem.q_len();
+  cli::Progress progress(session, rows, "rows");
+  settings.progress = [&](Index done) { progress.update(rows / kThousand * done); };
   AttentionReport found = check_attention(subject.recorded, settings);
   std::optional<HouseReport> houses;
   if (o.tolerance) {
