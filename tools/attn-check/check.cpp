@@ -55,7 +55,7 @@ int run_case(const CheckOptions& o, cli::Session& session) {
   if (settings.maps) check_memory(problem, o.max_bytes);
   const Index rows = problem.batch() * problem.heads() * problem.q_len();
   cli::Progress progress(session, rows, "rows");
-  settings.progress = [&](Index done) { progress.update(rows / kThousand * done); };
+  settings.progress = [&](Index done) { progress.update(rows * done / kThousand); };
   AttentionReport found = check_attention(subject.recorded, settings);
   std::optional<HouseReport> houses;
   if (o.tolerance) {
