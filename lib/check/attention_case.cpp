@@ -44,6 +44,17 @@ void validate_permutation(const AttentionCase& recorded) {
   throw DataError(fmt::format("perm: want each of 0 to {} once", recorded.problem.q_len() - 1));
 }
 
+void validate_gradient(const AttentionCase& recorded, const Shape& out) {
+  if (!recorded.gradient) return;
+  const AttentionProblem& problem = recorded.problem;
+  const GradientRecord& gradient = *recorded.gradient;
+  require_tensor("dout", gradient.d_out, out, "(batch, heads, q_len, value_dim)");
+  require_tensor("dq", gradient.d_q, problem.q.shape, "the shape of q");
+  require_tensor("dk", gradient.d_k, problem.k.shape, "the shape of k");
+  require_tensor("dv", gradient.d_v, problem.v.shape, "the shape of v");
+  require_tensor("dsinks", gradient.d_sinks, {static_cast<Index>(problem.sinks.size())}, "(heads)");
+}
+
 }  // namespace
 
 AttentionProblem permuted(const AttentionProblem& problem, const std::vector<Index>& perm) {
@@ -74,6 +85,7 @@ void validate(const AttentionCase& recorded) {
   require_tensor("scores", recorded.scores, map, map_axes);
   require_tensor("lse", recorded.lse, {out[0], out[1], out[2]}, "(batch, heads, q_len)");
   validate_permutation(recorded);
+  validate_gradient(recorded, out);
   if (!recorded.probe) return;
   const CausalProbe& probe = *recorded.probe;
   require_tensor("causal_probe/k", probe.k, problem.k.shape, "the shape of k");

@@ -27,6 +27,19 @@ struct StoredTypes {
   DType probe_out = DType::kF64;
 };
 
+/// What somebody's backward pass gave for a gradient of out; whatever of it was recorded.
+struct GradientRecord {
+  Tensor<double> d_out;                   // (batch, heads, q_len, value_dim)
+  std::optional<Tensor<double>> d_q;      // the shape of q
+  std::optional<Tensor<double>> d_k;      // the shape of k
+  std::optional<Tensor<double>> d_v;      // the shape of v
+  std::optional<Tensor<double>> d_sinks;  // (heads)
+  DType stored_d_q = DType::kF64;         // what each was stored in
+  DType stored_d_k = DType::kF64;
+  DType stored_d_v = DType::kF64;
+  DType stored_d_sinks = DType::kF64;
+};
+
 /// A problem and what somebody's implementation made of it: whatever of it was recorded.
 struct AttentionCase {
   AttentionProblem problem;
@@ -39,6 +52,7 @@ struct AttentionCase {
   std::vector<Index> perm;                 // (q_len): order of the tokens in a second run
   std::optional<Tensor<double>> out_perm;  // what that run gave
   std::optional<CausalProbe> probe;
+  std::optional<GradientRecord> gradient;
   StoredTypes stored;
 };
 

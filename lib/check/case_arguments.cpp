@@ -92,6 +92,13 @@ AttentionCase case_from_arguments(const CaseNames& arguments, const CaseAttribut
   result.lse = given.tensor("lse", 3);
   result.perm = given.integers("perm");
   result.out_perm = features("out_perm");
+  if (auto d_out = features("dout")) {
+    result.gradient = GradientRecord{.d_out = std::move(*d_out),
+                                     .d_q = features("dq"),
+                                     .d_k = features("dk"),
+                                     .d_v = features("dv"),
+                                     .d_sinks = given.tensor("dsinks", 1)};
+  }
   apply(attributes, result);
   validate(result);
   return result;

@@ -120,6 +120,7 @@ class CaseReader {
                                  in_layout(probe + "/out"), changed.values.front()};
       stored.probe_out = reader_.info(probe + "/out").type;
     }
+    if (has("dout")) result.gradient = gradient();
     apply(attributes_, result);
     check(result);
     return result;
@@ -181,6 +182,21 @@ class CaseReader {
 
   Tensor<double> features(const std::string& name) const { return in_layout(path(name)); }
 
+  GradientRecord gradient() const {
+    GradientRecord record;
+    record.d_out = features("dout");
+    const auto take = [this](const char* name, std::optional<Tensor<double>>& to, DType& type) {
+      if (has(name)) to = features(name);
+      note_type(name, type);
+    };
+    take("dq", record.d_q, record.stored_d_q);
+    take("dk", record.d_k, record.stored_d_k);
+    take("dv", record.d_v, record.stored_d_v);
+    record.d_sinks = optional("dsinks");
+    note_type("dsinks", record.stored_d_sinks);
+    return record;
+  }
+
   void refuse_unknown() const {
     if (reader_.text_attribute("/", "format").value_or("") == "attntools-tensors") return;
     for (const std::string& child : reader_.children("/")) {
@@ -216,7 +232,8 @@ const std::vector<std::string>& case_datasets() {
   static const std::vector<std::string> names = {
       "q",     "k",    "v",        "out",          "weights",      "scores",
       "lse",   "mask", "kv_lens",  "cu_seqlens_q", "cu_seqlens_k", "alibi_slopes",
-      "sinks", "perm", "out_perm", "causal_probe"};
+      "sinks", "perm", "out_perm", "causal_probe", "dout",         "dq",
+      "dk",    "dv",   "dsinks"};
   return names;
 }
 

@@ -8,6 +8,7 @@
 #include <optional>
 #include <utility>
 
+#include "check/check_gradient.h"
 #include "check/diagnose.h"
 #include "check/fast_attention.h"
 #include "check/honest_limits.h"
@@ -376,7 +377,9 @@ class Examination {
 }  // namespace
 
 AttentionReport check_attention(const PartedCase& source, const CheckSettings& settings) {
-  return Examination(source, settings).run();
+  AttentionReport report = Examination(source, settings).run();
+  if (source.outline().gradient) check_gradient(source, settings, report);
+  return report;
 }
 
 AttentionReport check_attention(const AttentionCase& recorded, const CheckSettings& settings) {

@@ -99,8 +99,9 @@ void LimitFinder::add(const Tensor<double>& honest) {
   if (count > 0) error_.mean_error = std::max(error_.mean_error, sum / static_cast<double>(count));
 }
 
-Limits LimitFinder::limits() const {
-  return {2 * error_.max_error + size_.max_error, 2 * error_.mean_error + size_.mean_error};
+Limits LimitFinder::limits(double times) const {
+  return {times * error_.max_error + size_.max_error,
+          times * error_.mean_error + size_.mean_error};
 }
 
 Limits kept_in(DType stored, DType dtype, const Limits& limits, const Tensor<double>& truth) {

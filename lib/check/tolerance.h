@@ -42,7 +42,8 @@ class LimitFinder {
   LimitFinder(const Tensor<double>& truth, DType dtype, double least_size = 0);
   /// One more honest answer. Elements that are not finite in both do not count.
   void add(const Tensor<double>& honest);
-  Limits limits() const;
+  /// `times` the honest errors: 2 for answers, 3 for gradients (FlashAttention's own tests).
+  Limits limits(double times = 2) const;
 
  private:
   const Tensor<double>& truth_;
