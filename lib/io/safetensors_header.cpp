@@ -187,7 +187,7 @@ class HeaderEvents {
   [[noreturn]] void wrong_value(const std::string& value) const {
     switch (place()) {
       case Place::kMetadata:
-        fail(fmt::format("the header's {} may hold text only: '{}' is {}", kMetadata,
+        fail(fmt::format("the header's {} may hold text only: '{}' is {}", kMetadataName,
                          escaped(name_), value));
       case Place::kEntry:
         fail(fmt::format("{}{} must be {}, got {}", of_tensor(), field_,

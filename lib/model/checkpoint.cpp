@@ -1,6 +1,7 @@
 #include "model/checkpoint.h"
 
 #include "model/model_attributes.h"
+#include "model/rope_attributes.h"
 #include "model/tokenizer_group.h"
 #include "model/training_group.h"
 
@@ -13,6 +14,7 @@ void write_checkpoint(Hdf5Writer& writer, const Transformer<float>& model,
     std::visit([&](const auto& value) { writer.attribute("/", attribute.first, value); },
                attribute.second);
   }
+  write_rope_scaling(writer, model.config());
   write_flat(writer, "/parameters", model.params(), model.params().values());
   if (tokenizer != nullptr) write_tokenizer(writer, *tokenizer);
   if (training != nullptr) write_training(writer, *training, model.params());

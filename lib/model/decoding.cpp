@@ -22,9 +22,7 @@ void check_window(const ModelConfig& config, Index window) {
   if (window < 0) throw UsageError(fmt::format("--window must be 0 or more: got {}", window));
   if (longest && window > *longest) {
     throw UsageError(
-        fmt::format("position learned: the table has {} rows (max_positions), a window of {} needs "
-                    "as many",
-                    *longest, window));
+        fmt::format("{}, a window of {} needs as many", config.longest_sequence_reason(), window));
   }
 }
 
@@ -128,10 +126,9 @@ void check_prompt(const ModelConfig& config, std::span<const Index> prompt,
   const auto rows = rows_needed(length, settings.new_tokens, settings.window);
   const auto longest = config.longest_sequence();
   if (longest && (!rows || *rows > *longest)) {
-    throw UsageError(fmt::format(
-        "position learned: the table has {} rows (max_positions), a prompt of {} and {} new tokens "
-        "need {}",
-        *longest, length, settings.new_tokens, rows.value_or(std::numeric_limits<Index>::max())));
+    throw UsageError(fmt::format("{}, a prompt of {} and {} new tokens need {}",
+                                 config.longest_sequence_reason(), length, settings.new_tokens,
+                                 rows.value_or(std::numeric_limits<Index>::max())));
   }
   if (!rows) {
     throw UsageError(

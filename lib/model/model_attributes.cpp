@@ -4,7 +4,7 @@ namespace attn {
 
 SettingList model_attributes(const ModelConfig& c) {
   const auto flag = [](bool value) { return Index{value ? 1 : 0}; };
-  return {
+  SettingList attributes = {
       {"arch", enum_name(c.arch)},
       {"vocab_size", c.vocab_size},
       {"source_vocab_size", c.source_vocab_size},
@@ -30,6 +30,10 @@ SettingList model_attributes(const ModelConfig& c) {
       {"head_bias", flag(c.head_bias)},
       {"seq_len", c.seq_len},
   };
+  // Where they say more than `bias`: a file without them is as it was before there were any.
+  if (*c.out_bias != c.bias) attributes.emplace_back("out_bias", flag(*c.out_bias));
+  if (*c.mlp_bias != c.bias) attributes.emplace_back("mlp_bias", flag(*c.mlp_bias));
+  return attributes;
 }
 
 }  // namespace attn

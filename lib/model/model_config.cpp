@@ -124,6 +124,8 @@ ModelConfig ModelConfig::completed() const {
     if (full.source_vocab_size == 0) full.source_vocab_size = vocab_size;
     if (full.encoder_depth == 0) full.encoder_depth = depth;
   }
+  if (!full.out_bias) full.out_bias = bias;
+  if (!full.mlp_bias) full.mlp_bias = bias;
   if (!full.final_norm) full.final_norm = norm == NormPlacement::kPre;
   return full;
 }
@@ -174,6 +176,9 @@ void ModelConfig::validate() const {
       if (head_dim % 2 != 0) {
         throw UsageError(fmt::format("--position rope needs an even --head-dim: got {}", head_dim));
       }
+      if (const auto fault = rope_scaling_fault(head_dim, rope_base, rope_scaling)) {
+        throw UsageError("rope scaling: " + *fault);
+      }
       break;
     case Position::kAlibi:
     case Position::kNone:
@@ -183,7 +188,18 @@ void ModelConfig::validate() const {
 
 std::optional<Index> ModelConfig::longest_sequence() const {
   if (position == Position::kLearned) return max_positions;
+  if (position == Position::kRope) return rope_scaling_limit(rope_scaling);
   return std::nullopt;
+}
+
+std::string ModelConfig::longest_sequence_reason() const {
+  if (position == Position::kLearned) {
+    return fmt::format("position learned: the table has {} rows (max_positions)", max_positions);
+  }
+  return fmt::format(
+      "rope scaling {}: exact up to {} tokens (original_max_positions), beyond "
+      "which earlier keys turn too",
+      rope_scaling_name(rope_scaling.kind), rope_scaling.original_max_positions);
 }
 
 BlockConfig ModelConfig::block(bool causal, bool cross) const {
@@ -193,14 +209,17 @@ BlockConfig ModelConfig::block(bool causal, bool cross) const {
   made.attention.kv_heads = kv_heads;
   made.attention.head_dim = head_dim;
   made.attention.bias = bias;
+  made.attention.out_bias = out_bias.value_or(bias);
   made.attention.causal = causal;
   made.attention.alibi = position == Position::kAlibi;
   made.attention.rope_base = position == Position::kRope ? rope_base : 0;
   made.attention.rope_pairs = rope_style;
+  made.attention.rope_scaling = rope_scaling;
   const Index blocks = arch == Arch::kEncoderDecoder && !cross ? encoder_depth : depth;
   made.attention.residual_additions = (cross ? 3 : 2) * blocks;
   made.cross = cross;
   made.mlp_hidden = mlp_hidden;
+  made.mlp_bias = mlp_bias.value_or(bias);
   made.activation = activation;
   made.norm = norm;
   made.norm_type = norm_type;

@@ -35,13 +35,16 @@ struct ModelConfig {
   Position position = Position::kSinusoidal;
   RopePairs rope_style = RopePairs::kHalves;  // of rope only
   double rope_base = 10000;
-  Index max_positions = 0;  // rows of the learned table, of each stack
+  RopeScaling rope_scaling = {};  // of rope only
+  Index max_positions = 0;        // rows of the learned table, of each stack
   MlpActivation activation = MlpActivation::kGelu;
-  bool tie_embeddings = false;  // the head multiplies by the token table; no head.*
-  bool bias = true;             // projections of attention and MLP
-  bool norm_bias = true;        // of layer norms; RMS norms have none
-  bool head_bias = true;        // of an untied head
-  Index seq_len = 0;            // tokens it was trained on at a time; 0: not known
+  bool tie_embeddings = false;   // the head multiplies by the token table; no head.*
+  bool bias = true;              // projections of attention and MLP
+  std::optional<bool> out_bias;  // of attention's out_proj; unset: as bias
+  std::optional<bool> mlp_bias;  // of the MLP's projections; unset: as bias
+  bool norm_bias = true;         // of layer norms; RMS norms have none
+  bool head_bias = true;         // of an untied head
+  Index seq_len = 0;             // tokens it was trained on at a time; 0: not known
 
   /// The same with the zeros and what is unset filled in.
   ModelConfig completed() const;
@@ -53,6 +56,8 @@ struct ModelConfig {
 
   /// Longest sequence the positions allow; nothing where there is no bound.
   std::optional<Index> longest_sequence() const;
+  /// What bounds it, to begin a message: "position learned: the table has 12 rows (max_positions)".
+  std::string longest_sequence_reason() const;
 
   /// What the blocks are made by, of the stack that is causal or not and crosses or not.
   BlockConfig block(bool causal, bool cross) const;

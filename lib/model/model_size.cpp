@@ -49,10 +49,10 @@ BlockCounts one_block(const ModelConfig& c, bool cross) {
   const Count q_dim = Count(c.heads) * Count(c.head_dim);
   const Count kv_dim = Count(c.kv_heads) * Count(c.head_dim);
   const Count attention = linear(c.dim, q_dim, c.bias) + Count(2) * linear(c.dim, kv_dim, c.bias) +
-                          linear(q_dim, c.dim, c.bias);
-  const Count mlp =
-      Count(c.activation == MlpActivation::kSwiglu ? 2 : 1) * linear(c.dim, c.mlp_hidden, c.bias) +
-      linear(c.mlp_hidden, c.dim, c.bias);
+                          linear(q_dim, c.dim, *c.out_bias);
+  const Count mlp = Count(c.activation == MlpActivation::kSwiglu ? 2 : 1) *
+                        linear(c.dim, c.mlp_hidden, *c.mlp_bias) +
+                    linear(c.mlp_hidden, c.dim, *c.mlp_bias);
   return {attention * Count(cross ? 2 : 1), mlp, norm_numbers(c) * Count(cross ? 3 : 2)};
 }
 
@@ -91,6 +91,7 @@ double forward_flops_per_token(const ModelConfig& config, Index seq_len, Index s
   ModelConfig c = config.completed();
   // Biases multiply nothing, a tied head as much as its own.
   c.bias = c.head_bias = c.tie_embeddings = false;
+  c.out_bias = c.mlp_bias = false;
   const ParameterCounts counts = count_parameters(c);
   const auto real = [](const Count& count) { return static_cast<double>(count.get()); };
   const double head = static_cast<double>(counts.head);

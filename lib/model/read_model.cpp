@@ -7,6 +7,7 @@
 #include "core/error.h"
 #include "core/text.h"
 #include "model/checkpoint.h"
+#include "model/rope_attributes.h"
 
 namespace attn {
 namespace {
@@ -128,10 +129,13 @@ ModelConfig read_model_config(const Hdf5Reader& reader) {
   c.position = a.choice<Position>("position");
   if (c.position == Position::kRope) c.rope_style = a.choice<RopePairs>("rope_style");
   c.rope_base = a.real("rope_base", c.rope_base);
+  c.rope_scaling = read_rope_scaling(reader);
   c.max_positions = a.count("max_positions", 0);
   c.activation = a.choice<MlpActivation>("activation");
   c.tie_embeddings = a.flag("tie_embeddings", false);
   c.bias = a.flag("bias", true);
+  c.out_bias = a.flag("out_bias", c.bias);
+  c.mlp_bias = a.flag("mlp_bias", c.bias);
   c.norm_bias = a.flag("norm_bias", true);
   c.head_bias = a.flag("head_bias", true);
   c.seq_len = a.count("seq_len", 0);

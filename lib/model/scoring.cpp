@@ -59,10 +59,8 @@ Score score_tokens(const Transformer<T>& model, std::span<const Index> ids, Inde
   score.window = std::min(window, static_cast<Index>(ids.size()) - 1);
   const auto longest = config.longest_sequence();
   if (longest && score.window > *longest) {
-    throw UsageError(
-        fmt::format("position learned: the table has {} rows (max_positions), a window of {} needs "
-                    "as many",
-                    *longest, score.window));
+    throw UsageError(fmt::format("{}, a window of {} needs as many",
+                                 config.longest_sequence_reason(), score.window));
   }
   score.windows = (static_cast<Index>(ids.size()) - 1) / score.window;
   score.targets = score.windows * score.window;

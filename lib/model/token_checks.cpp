@@ -24,8 +24,7 @@ void check_positions(const ModelConfig& config, std::span<const Index> ids, cons
   const auto length = static_cast<Index>(ids.size());
   if (longest && length > *longest) {
     throw UsageError(
-        fmt::format("position learned: the table has {} rows (max_positions), the {} has {} tokens",
-                    *longest, what, length));
+        fmt::format("{}, the {} has {} tokens", config.longest_sequence_reason(), what, length));
   }
 }
 

@@ -21,7 +21,8 @@ struct Parts {
   Parts(ParamStore<T>& store, const ModelConfig& c) {
     std::shared_ptr<const Rotary<T>> rotary;
     if (c.position == Position::kRope) {
-      rotary = std::make_shared<const Rotary<T>>(c.head_dim, c.rope_base, c.rope_style);
+      rotary =
+          std::make_shared<const Rotary<T>>(c.head_dim, c.rope_base, c.rope_style, c.rope_scaling);
     }
     if (c.arch == Arch::kEncoderDecoder) {
       encoder.emplace(

@@ -37,12 +37,12 @@ Attention<T>::Attention(ParamStore<T>& store, const std::string& name,
       v_proj_(store, joined(name, "v_proj"), config.dim, config.kv_heads * config.head_dim,
               config.bias),
       out_proj_(store, joined(name, "out_proj"), config.heads * config.head_dim, config.dim,
-                config.bias, config.residual_additions) {
+                config.out_bias, config.residual_additions) {
   if (config.cross) return;  // positions act in self-attention only
   if (config.rope_base > 0) {
     rotary_ = rotary ? std::move(rotary)
                      : std::make_shared<const Rotary<T>>(config.head_dim, config.rope_base,
-                                                         config.rope_pairs);
+                                                         config.rope_pairs, config.rope_scaling);
   }
   if (config.alibi) {
     for (const double slope : alibi_slopes(config.heads)) slopes_.push_back(static_cast<T>(slope));

@@ -15,12 +15,14 @@ struct AttentionConfig {
   Index heads = 1;       // query heads
   Index kv_heads = 1;    // divides heads
   Index head_dim = 0;    // heads * head_dim need not be dim
-  bool bias = true;      // of all four projections
+  bool bias = true;      // of q_proj, k_proj and v_proj
+  bool out_bias = true;  // of out_proj
   bool causal = true;    // row i sees keys up to its own position; self-attention only
   bool cross = false;    // keys and values come from the context
   bool alibi = false;    // self-attention only
   double rope_base = 0;  // 0: no rotation; self-attention only
   RopePairs rope_pairs = RopePairs::kHalves;
+  RopeScaling rope_scaling = {};
   Index residual_additions = 0;  // see InitRule: of out_proj
 };
 

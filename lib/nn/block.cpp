@@ -73,7 +73,7 @@ Block<T>::Block(ParamStore<T>& store, const std::string& name, const BlockConfig
       norm2_(store, name + ".norm2", config.attention.dim, config.norm_type, config.norm_eps,
              config.norm_bias),
       mlp_(store, name + ".mlp", config.attention.dim, config.mlp_hidden, config.activation,
-           config.attention.bias, config.attention.residual_additions) {}
+           config.mlp_bias, config.attention.residual_additions) {}
 
 template <class T>
 Matrix<T> Block<T>::forward(const Pass<T>& pass, In<T> x, const Sequences& rows,

@@ -17,6 +17,7 @@ struct BlockConfig {
   AttentionConfig attention;  // of the self-attention; cross-attention differs only in `cross`
   bool cross = false;         // a cross-attention between the two
   Index mlp_hidden = 0;
+  bool mlp_bias = true;
   MlpActivation activation = MlpActivation::kGelu;
   NormPlacement norm = NormPlacement::kPre;
   NormType norm_type = NormType::kLayerNorm;

@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <mutex>
+#include <optional>
 
 #include "ops/positions.h"
 
@@ -9,12 +10,12 @@ namespace attn {
 
 /// Rotary positions of one model (see ops/positions.h): the table of angles grows as longer
 /// sequences come, and is shared by all attentions and threads. A position's angles do not
-/// depend on the table's length.
+/// depend on the table's length, nor on the sequence's: of a scaling whose frequencies do (see
+/// rope_scaling_limit) only the positions up to its limit are turned, beyond is a ShapeError.
 template <class T>
 class Rotary {
  public:
-  Rotary(Index head_dim, double base, RopePairs pairs)
-      : head_dim_(head_dim), base_(base), pairs_(pairs) {}
+  Rotary(Index head_dim, double base, RopePairs pairs, const RopeScaling& scaling = {});
 
   /// Turns x (rows, heads * head_dim), in place; row r stands at position pos0 + r.
   void rotate(Index pos0, Matrix<T> x) const;
@@ -25,8 +26,9 @@ class Rotary {
   std::shared_ptr<const RopeTable<T>> table(Index positions) const;
 
   Index head_dim_;
-  double base_;
   RopePairs pairs_;
+  RopeFrequencies frequencies_;
+  std::optional<Index> limit_;
   mutable std::mutex guard_;
   mutable std::shared_ptr<const RopeTable<T>> table_;
 };

@@ -127,6 +127,13 @@ std::optional<RopeScalingKind> rope_scaling_kind(std::string_view name) {
   return static_cast<RopeScalingKind>(found - kNames.begin());
 }
 
+std::optional<Index> rope_scaling_limit(const RopeScaling& s) {
+  if (s.kind == RopeScalingKind::kDynamic || s.kind == RopeScalingKind::kLongrope) {
+    return s.original_max_positions;
+  }
+  return std::nullopt;
+}
+
 std::optional<std::string> rope_scaling_fault(Index rotary_dim, double theta,
                                               const RopeScaling& s) {
   using enum RopeScalingKind;

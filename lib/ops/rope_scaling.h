@@ -51,6 +51,11 @@ struct RopeFrequencies {
 RopeFrequencies rope_frequencies(Index rotary_dim, double theta, const RopeScaling& scaling,
                                  Index seq_len);
 
+/// The longest sequence whose frequencies are those of every shorter one too, so that keys that a
+/// cache holds stay right as the sequence grows: orig for dynamic and longrope; nothing for the
+/// others, which have no bound.
+std::optional<Index> rope_scaling_limit(const RopeScaling& scaling);
+
 /// Why these parameters give no frequencies ("yarn needs original_max_position_embeddings"), in
 /// the words of a configuration; nothing where they do.
 std::optional<std::string> rope_scaling_fault(Index rotary_dim, double theta,

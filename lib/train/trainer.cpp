@@ -33,6 +33,10 @@ void check_data(const DataSource& data, const ModelConfig& config) {
   }
   const auto longest = config.longest_sequence();
   const Index needed = std::max(data.seq_len(), data.source_len());
+  if (longest && needed > *longest && config.position != Position::kLearned) {
+    throw UsageError(fmt::format("{}, the data's sequences have {} tokens",
+                                 config.longest_sequence_reason(), needed));
+  }
   if (longest && needed > *longest) {
     throw UsageError(fmt::format(
         "--max-positions must reach the data's sequences: {} is less than {}", *longest, needed));

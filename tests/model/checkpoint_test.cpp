@@ -217,6 +217,33 @@ TEST(CheckpointReader, RefusesAbsurdAttributesByName) {
   EXPECT_EQ(refusal([](Hdf5Writer&) {}), "(accepted)");
 }
 
+TEST(CheckpointReader, RefusesAStretchThatIsNotKnownOrHasNoParameters) {
+  ModelConfig config = tiny();
+  config.position = Position::kRope;
+  config.rope_scaling.kind = RopeScalingKind::kLlama3;
+  config.rope_scaling.factor = 8;
+  config.rope_scaling.original_max_positions = 64;
+  const auto refusal = [&](const std::string& name, const auto& value) -> std::string {
+    Transformer<float> model(config);
+    Hdf5Writer writer;
+    write_checkpoint(writer, model, nullptr, nullptr);
+    writer.attribute("/", name, value);
+    try {
+      read_model_config(reader_of(writer));
+    } catch (const DataError& error) {
+      return error.what();
+    }
+    return "(accepted)";
+  };
+  EXPECT_EQ(refusal("rope_factor", 8.0), "(accepted)");
+  EXPECT_EQ(refusal("rope_scaling", "spiral\x1b"),
+            "model.h5: attribute rope_scaling: 'spiral\\x1b' is not known");
+  EXPECT_THAT(refusal("rope_factor", -1.0), HasSubstr("llama3 needs a factor above 0"));
+  EXPECT_THAT(refusal("rope_original_max_positions", Index{0}), HasSubstr("llama3 needs"));
+  EXPECT_THAT(refusal("rope_factor", std::numeric_limits<double>::quiet_NaN()),
+              HasSubstr("llama3 needs a factor above 0"));
+}
+
 TEST(CheckpointReader, RefusesAFileWithoutArchitectureOrParameters) {
   Hdf5Writer empty;
   empty.dataset<float>("/x", Shape{1}, std::vector<float>{1}.data());

@@ -26,9 +26,44 @@ inline std::string describe(const ModelConfig& c) {
       c.head_dim);
 }
 
-/// Norm placement x positions x kv_heads x cross in full; norm type, activation, tied head, biases
-/// and head sizes other than dim / heads turn through their values beside them, each in a time of
-/// its own, so that every pair of choices occurs (configurations_test.cpp).
+/// Stretched rope of every kind, and biases on some projections only, as models made elsewhere have
+/// them.
+inline std::vector<Configuration> stretched_configurations() {
+  std::vector<Configuration> all;
+  for (const RopeScalingKind kind :
+       {RopeScalingKind::kLinear, RopeScalingKind::kNtk, RopeScalingKind::kDynamic,
+        RopeScalingKind::kYarn, RopeScalingKind::kLlama3, RopeScalingKind::kLongrope}) {
+    ModelConfig c;
+    c.vocab_size = 5;
+    c.dim = 8;
+    c.heads = 2;
+    c.kv_heads = 1;
+    c.depth = 2;
+    c.mlp_hidden = 5;
+    c.norm_type = NormType::kRmsNorm;
+    c.activation = MlpActivation::kSwiglu;
+    c.position = Position::kRope;
+    c.rope_base = 100;
+    c.rope_scaling.kind = kind;
+    c.rope_scaling.factor = 4;
+    c.rope_scaling.original_max_positions = 12;
+    if (kind == RopeScalingKind::kLongrope) {
+      c.rope_scaling.short_factor = {1, 1.5};
+      c.rope_scaling.long_factor = {2, 4};
+    }
+    c.bias = all.size() % 2 == 0;
+    c.out_bias = all.size() % 3 == 0;
+    c.mlp_bias = all.size() % 3 == 1;
+    c = c.completed();
+    all.push_back({std::string(rope_scaling_name(kind)) + "-" + describe(c), c});
+  }
+  return all;
+}
+
+/// Norm placement x positions x kv_heads x cross in full, and the stretched ones; norm type,
+/// activation, tied head, biases and head sizes other than dim / heads turn through their values
+/// beside them, each in a time of its own, so that every pair of choices occurs
+/// (configurations_test.cpp).
 inline std::vector<Configuration> configurations() {
   std::vector<Configuration> all;
   std::size_t row = 0;
@@ -75,6 +110,7 @@ inline std::vector<Configuration> configurations() {
       }
     }
   }
+  for (Configuration& stretched : stretched_configurations()) all.push_back(std::move(stretched));
   return all;
 }
 

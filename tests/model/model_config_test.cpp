@@ -74,6 +74,39 @@ TEST(ModelConfig, NamesTheOptionThatDoesNotFit) {
             "--seq-len must not be negative: got -1");
 }
 
+TEST(ModelConfig, AStretchThatMovesEarlierKeysBoundsTheSequence) {
+  ModelConfig c;
+  c.position = Position::kRope;
+  c.rope_scaling.factor = 4;
+  c.rope_scaling.original_max_positions = 32;
+  for (const auto& [kind, bounded] :
+       {std::pair(RopeScalingKind::kLlama3, false), std::pair(RopeScalingKind::kYarn, false),
+        std::pair(RopeScalingKind::kDynamic, true)}) {
+    c.rope_scaling.kind = kind;
+    EXPECT_EQ(c.longest_sequence().has_value(), bounded) << rope_scaling_name(kind);
+  }
+  EXPECT_EQ(c.longest_sequence(), 32);
+  EXPECT_EQ(c.longest_sequence_reason(),
+            "rope scaling dynamic: exact up to 32 tokens (original_max_positions), beyond which "
+            "earlier keys turn too");
+  // The model itself holds to it.
+  const Rotary<float> rotary(c.completed().head_dim, c.rope_base, c.rope_style, c.rope_scaling);
+  Tensor<float> row({1, c.completed().head_dim});
+  EXPECT_NO_THROW(rotary.rotate(31, row.matrix()));
+  EXPECT_THROW(rotary.rotate(32, row.matrix()), ShapeError);
+}
+
+TEST(ModelConfig, AStretchWithoutItsParametersIsRefused) {
+  EXPECT_EQ(refusal([](ModelConfig& c) {
+              c.position = Position::kRope;
+              c.rope_scaling.kind = RopeScalingKind::kYarn;
+            }),
+            "rope scaling: yarn needs original_max_position_embeddings");
+  EXPECT_EQ(refusal([](ModelConfig& c) { c.rope_scaling.kind = RopeScalingKind::kYarn; }),
+            "(accepted)")
+      << "without rope it says nothing";
+}
+
 TEST(ModelConfig, AcceptsWhatMakesSense) {
   EXPECT_EQ(refusal([](ModelConfig& c) {
               c.heads = 3;
