@@ -1,9 +1,11 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "check/reference_attention.h"
+#include "check/tensor_layout.h"
 
 namespace attn {
 
@@ -43,10 +45,12 @@ struct GradientRecord {
 /// A problem and what somebody's implementation made of it: whatever of it was recorded.
 struct AttentionCase {
   AttentionProblem problem;
-  bool alignment_given = false;           // somebody said where the causal diagonal starts
-  std::optional<Tensor<double>> out;      // (batch, heads, q_len, value_dim)
-  std::optional<Tensor<double>> weights;  // (batch, heads, q_len, kv_len)
-  std::optional<Tensor<double>> scores;   // (batch, heads, q_len, kv_len)
+  TensorLayout layout = TensorLayout::kBhsd;  // of the file; the tensors here are in BHSD
+  std::vector<std::string> assumed;           // what nobody said and was taken, in words
+  bool alignment_given = false;               // somebody said where the causal diagonal starts
+  std::optional<Tensor<double>> out;          // (batch, heads, q_len, value_dim)
+  std::optional<Tensor<double>> weights;      // (batch, heads, q_len, kv_len)
+  std::optional<Tensor<double>> scores;       // (batch, heads, q_len, kv_len)
   ScoreStage scores_stage = ScoreStage::kMasked;
   std::optional<Tensor<double>> lse;       // (batch, heads, q_len)
   std::vector<Index> perm;                 // (q_len): order of the tokens in a second run

@@ -1,214 +1,194 @@
 #include "check/case_file.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <utility>
 
+#include "check/case_assumptions.h"
 #include "core/error.h"
 #include "core/text.h"
 
 namespace attn {
-
 namespace {
 
-const std::vector<std::string> kProvenance = {"format", "format_version", "tool_version",
-                                              "seed",   "history",        "content_digest"};
-const std::vector<std::string> kAttributes = {
-    "layout",        "dtype",        "scale",        "causal",  "causal_alignment",
-    "causal_offset", "window_left",  "window_right", "softcap", "mask_type",
-    "fully_masked",  "scores_stage", "kv_heads"};
-
-bool contains(const std::vector<std::string>& words, const std::string& word) {
-  return std::find(words.begin(), words.end(), word) != words.end();
-}
-
-std::vector<std::string> hint_near(const std::string& word, const std::vector<std::string>& known) {
-  const std::string near = nearest_word(word, known);
-  if (near.empty()) return {};
-  return {fmt::format("did you mean '{}'?", near)};
-}
-
-// "BHSD" and "bhsd", "top_left" and "top-left" are the same.
-std::string plain_word(std::string_view word) {
-  std::string plain(word);
-  for (char& c : plain) {
-    if (c == '_') c = '-';
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return plain;
-}
-
-template <class Value>
-std::optional<Value> one_of(std::string_view word,
-                            std::initializer_list<std::pair<const char*, Value>> words) {
-  const std::string plain = plain_word(word);
-  for (const auto& known : words) {
-    if (plain == known.first) return known.second;
-  }
-  return std::nullopt;
-}
-
-template <class Parse>
-auto word_attribute(const TensorFile& reader, const char* name, const char* want, Parse parse) {
-  const auto text = reader.text_attribute("/", name);
-  decltype(parse("")) value;
-  if (!text) return value;
-  value = parse(*text);
-  if (!value) {
-    throw DataError(fmt::format("{}: attribute {}: want {}, got '{}'", reader.name(), name, want,
-                                escaped(*text)));
-  }
-  return value;
-}
-
-std::optional<Index> count_attribute(const TensorFile& reader, const char* name, Index lowest,
-                                     Index highest) {
-  const auto value = reader.int_attribute("/", name);
-  if (value && (*value < lowest || *value > highest)) {
-    throw DataError(fmt::format("{}: attribute {}: want {} to {}, got {}", reader.name(), name,
-                                lowest, highest, *value));
-  }
-  return value;
-}
-
-void check_format(const TensorFile& reader) {
-  const auto format = reader.text_attribute("/", "format");
-  if (format && *format != "attn-case" && *format != "attntools-tensors") {
-    throw DataError(fmt::format("{}: want a file of format attn-case, got '{}'", reader.name(),
-                                escaped(*format)));
-  }
-  count_attribute(reader, "format_version", 1, 1);
-}
-
-// One case, dataset by dataset.
-class CaseReader {
+// One case, tensor by tensor.
+class CaseAssembly {
  public:
-  CaseReader(const TensorFile& reader, const CaseAttributes& attributes, const CaseNames& names)
-      : reader_(reader), attributes_(attributes), names_(names) {}
+  CaseAssembly(const CaseSource& source, CaseAttributes attributes)
+      : source_(source), attributes_(std::move(attributes)) {}
 
-  AttentionCase read() {
-    if (names_.empty()) refuse_unknown();
+  AttentionCase assemble() {
+    CaseShapes shapes;
+    std::optional<CaseSource::Found> q = source_.require("q");
+    std::optional<CaseSource::Found> k = source_.find("k");
+    std::optional<CaseSource::Found> v = source_.find("v");
+    std::optional<CaseSource::Found> out = source_.find("out");
+    stand_in(*q, k, v, out.has_value());
     AttentionCase result;
-    AttentionProblem& problem = result.problem;
-    problem.q = features("q");
-    problem.k = features("k");
-    problem.v = features("v");
-    problem.mask = optional("mask");
-    problem.kv_lens = integers("kv_lens");
-    problem.cu_seqlens_q = integers("cu_seqlens_q");
-    problem.cu_seqlens_k = integers("cu_seqlens_k");
-    problem.alibi_slopes = numbers("alibi_slopes");
-    problem.sinks = numbers("sinks");
-    if (has("out")) result.out = features("out");
-    result.weights = optional("weights");
-    result.scores = optional("scores");
-    result.lse = optional("lse");
-    StoredTypes& stored = result.stored;
-    note_type("out", stored.out);
-    note_type("weights", stored.weights);
-    note_type("scores", stored.scores);
-    note_type("lse", stored.lse);
-    note_type("out_perm", stored.out_perm);
-    result.perm = integers("perm");
-    if (has("out_perm")) result.out_perm = features("out_perm");
-    const std::string probe = path("causal_probe");
-    if (reader_.has_group(probe)) {
-      const auto changed = reader_.read<Index>(probe + "/first_changed_key");
-      if (changed.size() != 1) complain("causal_probe/first_changed_key: want one number");
-      result.probe = CausalProbe{in_layout(probe + "/k"), in_layout(probe + "/v"),
-                                 in_layout(probe + "/out"), changed.values.front()};
-      stored.probe_out = reader_.info(probe + "/out").type;
+    result.weights = maps("weights");
+    result.scores = maps("scores");
+    result.problem.mask = maps("mask");
+    shapes.q = q->tensor.shape;
+    shapes.k = k->tensor.shape;
+    shapes.v = v->tensor.shape;
+    if (out) shapes.out = out->tensor.shape;
+    if (result.weights) shapes.maps = result.weights->shape;
+    if (result.scores) shapes.maps = result.scores->shape;
+    if (const auto& mask = result.problem.mask) {
+      shapes.mask_adds = std::any_of(mask->values.begin(), mask->values.end(),
+                                     [](double value) { return value != 0 && value != 1; });
     }
-    if (has("dout")) result.gradient = gradient();
+    given_ = attributes_;
+    if (attributes_.layout && heads_are_joined(*attributes_.layout) && !attributes_.heads) {
+      source_.complain("q",
+                       fmt::format("layout {} has the heads side by side: say how many (--heads)",
+                                   layout_name(*attributes_.layout)));
+    }
+    assumed_ = assume(shapes, out ? out->type : q->type, attributes_);
+    AttentionProblem& problem = result.problem;
+    problem.q = features("q", std::move(q->tensor));
+    problem.k = features("k", std::move(k->tensor));
+    problem.v = features("v", std::move(v->tensor));
+    if (out) result.out = features("out", std::move(out->tensor));
+    settle_axes(result);
+    problem.kv_lens = source_.integers("kv_lens");
+    problem.cu_seqlens_q = source_.integers("cu_seqlens_q");
+    problem.cu_seqlens_k = source_.integers("cu_seqlens_k");
+    problem.alibi_slopes = source_.numbers("alibi_slopes");
+    problem.sinks = source_.numbers("sinks");
+    if (auto lse = source_.find("lse")) {
+      while (lse->tensor.rank() < 3) lse->tensor.shape.insert(lse->tensor.shape.begin(), 1);
+      result.lse = std::move(lse->tensor);
+      result.stored.lse = lse->type;
+    }
+    result.perm = source_.integers("perm");
+    if (auto second = source_.find("out_perm")) {
+      result.out_perm = features("out_perm", std::move(second->tensor));
+      result.stored.out_perm = second->type;
+    }
+    if (out) result.stored.out = out->type;
+    result.stored.weights = type_of("weights");
+    result.stored.scores = type_of("scores");
+    read_probe(result);
+    read_gradient(result);
     apply(attributes_, result);
+    result.layout = *attributes_.layout;
     check(result);
+    result.assumed = assumptions(given_, attributes_, assumed_, result);
+    result.assumed.insert(result.assumed.end(), notes_.begin(), notes_.end());
     return result;
   }
 
  private:
-  [[noreturn]] void complain(const std::string& what) const {
-    throw DataError(fmt::format("{}: {}", reader_.name(), what));
-  }
-
-  std::string path(const std::string& name) const {
-    const auto mapped = names_.find(name);
-    return mapped != names_.end() ? mapped->second : "/" + name;
-  }
-
-  // A name that somebody mapped must be there; one of the format may be absent.
-  bool has(const std::string& name) const {
-    return names_.count(name) != 0 || reader_.has_dataset(path(name));
-  }
-
-  std::optional<Tensor<double>> optional(const std::string& name) const {
-    if (!has(name)) return std::nullopt;
-    return reader_.read<double>(path(name));
-  }
-
-  void note_type(const std::string& name, DType& type) const {
-    if (has(name)) type = reader_.info(path(name)).type;
-  }
-
-  std::vector<double> numbers(const std::string& name) const {
-    auto tensor = optional(name);
-    if (!tensor) return {};
-    check_one_axis(name, tensor->shape);
-    return std::move(tensor->values);
-  }
-
-  std::vector<Index> integers(const std::string& name) const {
-    if (!has(name)) return {};
-    Tensor<Index> tensor = reader_.read<Index>(path(name));
-    check_one_axis(name, tensor.shape);
-    return std::move(tensor.values);
-  }
-
-  void check_one_axis(const std::string& name, const Shape& shape) const {
-    if (shape.size() == 1 && shape[0] > 0) return;
-    complain(fmt::format("{}: want one axis and at least one number, got shape {}", name,
-                         shape_text(shape)));
-  }
-
-  Tensor<double> in_layout(const std::string& dataset) const {
-    Tensor<double> tensor = reader_.read<double>(dataset);
-    if (attributes_.layout.value_or(TensorLayout::kBhsd) == TensorLayout::kBhsd) return tensor;
-    if (tensor.rank() != 4) {
-      complain(fmt::format("{}: want 4 axes (batch, rows, heads, features), got shape {}", dataset,
-                           shape_text(tensor.shape)));
+  // Of options alone, and where a file has only q and k for their weights.
+  void stand_in(const CaseSource::Found& q, std::optional<CaseSource::Found>& k,
+                std::optional<CaseSource::Found>& v, bool has_out) {
+    if (!k && !source_.has_file()) k = q;
+    if (!k) k = source_.require("k");
+    if (!v && source_.has_file() && !has_out) {
+      notes_.emplace_back(
+          "there is no v: k stands for it, and only scores and weights mean anything");
+      v = k;
     }
-    return swap_layout(tensor);
+    if (!v && !source_.has_file()) v = k;
+    if (!v) v = source_.require("v");
   }
 
-  Tensor<double> features(const std::string& name) const { return in_layout(path(name)); }
+  Index heads_of(const std::string& name) const {
+    const Index heads = attributes_.heads.value_or(1);
+    const bool keys =
+        name == "k" || name == "v" || name == "causal_probe/k" || name == "causal_probe/v";
+    return keys ? attributes_.kv_heads.value_or(heads) : heads;
+  }
 
-  GradientRecord gradient() const {
-    GradientRecord record;
-    record.d_out = features("dout");
+  Tensor<double> features(const std::string& name, Tensor<double> tensor) const {
+    try {
+      return to_bhsd(std::move(tensor), *attributes_.layout, heads_of(name));
+    } catch (const DataError& error) {
+      source_.complain(name, error.what());
+    }
+  }
+
+  std::optional<Tensor<double>> maps(const std::string& name) {
+    auto found = source_.find(name);
+    if (!found) return std::nullopt;
+    types_.emplace_back(name, found->type);
+    return std::move(found->tensor);
+  }
+
+  DType type_of(const std::string& name) const {
+    for (const auto& [known, type] : types_) {
+      if (known == name) return type;
+    }
+    return DType::kF64;
+  }
+
+  // Masks and maps of fewer axes belong to all heads of one sequence, or to the only head of each;
+  // PyTorch's MultiheadAttention has masks of (batch * heads, rows, keys) too.
+  void settle_axes(AttentionCase& result) const {
+    const Index batch = result.problem.batch();
+    const Index heads = result.problem.heads();
+    for (auto* map : {&result.problem.mask, &result.weights, &result.scores}) {
+      if (!*map) continue;
+      Shape& shape = (*map)->shape;
+      if (shape.size() == 3 && batch > 1 && shape[0] == batch * heads) {
+        shape = {batch, heads, shape[1], shape[2]};
+      }
+      while (shape.size() < 4) shape.insert(shape.begin(), 1);
+    }
+  }
+
+  void read_probe(AttentionCase& result) {
+    if (!source_.has("causal_probe/out")) {
+      if (source_.has("causal_probe")) source_.require("causal_probe/out");
+      return;
+    }
+    const auto changed = source_.require("causal_probe/first_changed_key").tensor;
+    if (changed.size() != 1) source_.complain("causal_probe/first_changed_key", "want one number");
+    CaseSource::Found out = source_.require("causal_probe/out");
+    result.probe = CausalProbe{features("causal_probe/k", source_.require("causal_probe/k").tensor),
+                               features("causal_probe/v", source_.require("causal_probe/v").tensor),
+                               features("causal_probe/out", std::move(out.tensor)),
+                               whole(changed.values.front())};
+    result.stored.probe_out = out.type;
+  }
+
+  void read_gradient(AttentionCase& result) const {
+    auto d_out = source_.find("dout");
+    if (!d_out) return;
+    GradientRecord& record = result.gradient.emplace();
+    record.d_out = features("dout", std::move(d_out->tensor));
     const auto take = [this](const char* name, std::optional<Tensor<double>>& to, DType& type) {
-      if (has(name)) to = features(name);
-      note_type(name, type);
+      auto found = source_.find(name);
+      if (!found) return;
+      to = features(name, std::move(found->tensor));
+      type = found->type;
     };
     take("dq", record.d_q, record.stored_d_q);
     take("dk", record.d_k, record.stored_d_k);
     take("dv", record.d_v, record.stored_d_v);
-    record.d_sinks = optional("dsinks");
-    note_type("dsinks", record.stored_d_sinks);
-    return record;
-  }
-
-  void refuse_unknown() const {
-    if (reader_.text_attribute("/", "format").value_or("") == "attntools-tensors") return;
-    for (const std::string& child : reader_.children("/")) {
-      if (contains(case_datasets(), child)) continue;
-      if (reader_.has_attribute("/", child)) continue;  // of an .npz, where attributes are arrays
-      throw DataError(
-          fmt::format("{}: dataset {} is not supported", reader_.name(), escaped(child)),
-          hint_near(child, case_datasets()));
+    if (auto d_sinks = source_.find("dsinks")) {
+      record.d_sinks = std::move(d_sinks->tensor);
+      record.stored_d_sinks = d_sinks->type;
     }
   }
 
+  Index whole(double value) const {
+    constexpr double kMost = 1e15;
+    if (!(value >= -kMost && value <= kMost) ||
+        value != static_cast<double>(static_cast<Index>(value))) {
+      source_.complain("causal_probe/first_changed_key",
+                       fmt::format("want a whole number, got {}", value));
+    }
+    return static_cast<Index>(value);
+  }
+
   void check(const AttentionCase& result) const {
+    const auto complain = [&](const std::string& what) {
+      throw DataError(source_.has_file() ? source_.file_name() + ": " + what : what);
+    };
     try {
       validate(result);
     } catch (const DataError& error) {
@@ -219,139 +199,72 @@ class CaseReader {
       complain(
           fmt::format("kv_heads says {}, but k has {} heads", *attributes_.kv_heads, kv_heads));
     }
+    const Index heads = result.problem.heads();
+    if (attributes_.heads.value_or(heads) != heads) {
+      complain(fmt::format("heads says {}, but q has {}", *attributes_.heads, heads));
+    }
   }
 
-  const TensorFile& reader_;
-  const CaseAttributes& attributes_;
-  const CaseNames& names_;
+  const CaseSource& source_;
+  CaseAttributes attributes_;
+  CaseAttributes given_;
+  std::vector<std::string> assumed_;
+  std::vector<std::string> notes_;
+  std::vector<std::pair<std::string, DType>> types_;
 };
+
+void refuse_unknown(const TensorFile& file) {
+  if (file.text_attribute("/", "format").value_or("") == "attntools-tensors") return;
+  for (const std::string& child : file.children("/")) {
+    const auto& known = case_datasets();
+    if (std::find(known.begin(), known.end(), child) != known.end()) continue;
+    if (file.has_attribute("/", child)) continue;  // of an .npz, where attributes are arrays
+    const std::string near = nearest_word(child, known);
+    throw DataError(fmt::format("{}: dataset {} is not supported", file.name(), escaped(child)),
+                    near.empty() ? std::vector<std::string>()
+                                 : std::vector{fmt::format("did you mean '{}'?", near)});
+  }
+}
 
 }  // namespace
 
 const std::vector<std::string>& case_datasets() {
-  static const std::vector<std::string> names = {
-      "q",     "k",    "v",        "out",          "weights",      "scores",
-      "lse",   "mask", "kv_lens",  "cu_seqlens_q", "cu_seqlens_k", "alibi_slopes",
-      "sinks", "perm", "out_perm", "causal_probe", "dout",         "dq",
-      "dk",    "dv",   "dsinks"};
+  static const std::vector<std::string> names = {"q",
+                                                 "k",
+                                                 "v",
+                                                 "out",
+                                                 "weights",
+                                                 "scores",
+                                                 "lse",
+                                                 "mask",
+                                                 "kv_lens",
+                                                 "cu_seqlens_q",
+                                                 "cu_seqlens_k",
+                                                 "alibi_slopes",
+                                                 "sinks",
+                                                 "perm",
+                                                 "out_perm",
+                                                 "causal_probe",
+                                                 "causal_probe/k",
+                                                 "causal_probe/v",
+                                                 "causal_probe/out",
+                                                 "causal_probe/first_changed_key",
+                                                 "dout",
+                                                 "dq",
+                                                 "dk",
+                                                 "dv",
+                                                 "dsinks"};
   return names;
 }
 
-std::optional<TensorLayout> parse_layout(std::string_view word) {
-  return one_of<TensorLayout>(word, {{"bhsd", TensorLayout::kBhsd}, {"bshd", TensorLayout::kBshd}});
+AttentionCase read_case(const TensorFile& file, const CaseAttributes& attributes,
+                        const CaseNames& names, const ReadLimits& limits) {
+  if (names.empty()) refuse_unknown(file);
+  return assemble_case(CaseSource(file, names, limits), attributes);
 }
 
-std::optional<CausalAlignment> parse_causal_alignment(std::string_view word) {
-  return one_of<CausalAlignment>(word, {{"top-left", CausalAlignment::kTopLeft},
-                                        {"bottom-right", CausalAlignment::kBottomRight}});
-}
-
-std::optional<MaskType> parse_mask_type(std::string_view word) {
-  return one_of<MaskType>(word, {{"bool", MaskType::kBool}, {"additive", MaskType::kAdditive}});
-}
-
-std::optional<FullyMasked> parse_fully_masked(std::string_view word) {
-  return one_of<FullyMasked>(word, {{"zero", FullyMasked::kZero}, {"nan", FullyMasked::kNan}});
-}
-
-std::optional<ScoreStage> parse_scores_stage(std::string_view word) {
-  return one_of<ScoreStage>(word, {{"masked", ScoreStage::kMasked},
-                                   {"raw", ScoreStage::kRaw},
-                                   {"softcapped", ScoreStage::kSoftcapped}});
-}
-
-std::optional<DType> parse_checked_dtype(std::string_view word) {
-  const auto type = parse_dtype(word);
-  if (!type || !is_floating(*type)) return std::nullopt;
-  return type;
-}
-
-CaseAttributes read_case_attributes(const TensorFile& reader) {
-  check_format(reader);
-  for (const std::string& name : reader.attributes("/")) {
-    if (contains(kAttributes, name) || contains(kProvenance, name)) continue;
-    if (contains(case_datasets(), name)) continue;  // an array of one number in an .npz
-    throw DataError(fmt::format("{}: attribute {} is not supported", reader.name(), escaped(name)),
-                    hint_near(name, kAttributes));
-  }
-  constexpr Index kMost = Index{1} << 31;
-  CaseAttributes found;
-  found.layout = word_attribute(reader, "layout", "BHSD or BSHD", parse_layout);
-  found.dtype =
-      word_attribute(reader, "dtype", "float32, float16, bfloat16 or float64", parse_checked_dtype);
-  found.scale = reader.real_attribute("/", "scale");
-  if (const auto causal = count_attribute(reader, "causal", 0, 1)) found.causal = *causal == 1;
-  found.causal_alignment = word_attribute(reader, "causal_alignment", "top_left or bottom_right",
-                                          parse_causal_alignment);
-  found.causal_offset = count_attribute(reader, "causal_offset", -kMost, kMost);
-  found.window_left = count_attribute(reader, "window_left", -1, kMost);
-  found.window_right = count_attribute(reader, "window_right", -1, kMost);
-  found.softcap = reader.real_attribute("/", "softcap");
-  found.mask_type = word_attribute(reader, "mask_type", "bool or additive", parse_mask_type);
-  found.fully_masked = word_attribute(reader, "fully_masked", "zero or nan", parse_fully_masked);
-  found.scores_stage =
-      word_attribute(reader, "scores_stage", "masked, raw or softcapped", parse_scores_stage);
-  found.kv_heads = reader.int_attribute("/", "kv_heads");
-  return found;
-}
-
-CaseAttributes merged(const CaseAttributes& over, const CaseAttributes& under) {
-  const auto either = [](const auto& first, const auto& second) { return first ? first : second; };
-  CaseAttributes both;
-  both.layout = either(over.layout, under.layout);
-  both.dtype = either(over.dtype, under.dtype);
-  both.scale = either(over.scale, under.scale);
-  both.causal = either(over.causal, under.causal);
-  both.causal_alignment = either(over.causal_alignment, under.causal_alignment);
-  both.causal_offset = either(over.causal_offset, under.causal_offset);
-  // A corner that is asked for replaces an offset that the file states.
-  if (over.causal_alignment && !over.causal_offset) both.causal_offset.reset();
-  both.window_left = either(over.window_left, under.window_left);
-  both.window_right = either(over.window_right, under.window_right);
-  both.softcap = either(over.softcap, under.softcap);
-  both.mask_type = either(over.mask_type, under.mask_type);
-  both.fully_masked = either(over.fully_masked, under.fully_masked);
-  both.scores_stage = either(over.scores_stage, under.scores_stage);
-  both.kv_heads = either(over.kv_heads, under.kv_heads);
-  return both;
-}
-
-void apply(const CaseAttributes& attributes, AttentionCase& recorded) {
-  const AttentionRules standard;
-  AttentionRules& rules = recorded.problem.rules;
-  rules.dtype = attributes.dtype.value_or(standard.dtype);
-  rules.scale = attributes.scale;
-  rules.causal = attributes.causal.value_or(standard.causal);
-  rules.causal_alignment = attributes.causal_alignment.value_or(standard.causal_alignment);
-  rules.causal_offset = attributes.causal_offset;
-  rules.window_left = attributes.window_left.value_or(standard.window_left);
-  rules.window_right = attributes.window_right.value_or(standard.window_right);
-  rules.softcap = attributes.softcap.value_or(standard.softcap);
-  rules.mask_type = attributes.mask_type.value_or(standard.mask_type);
-  rules.fully_masked = attributes.fully_masked.value_or(standard.fully_masked);
-  recorded.scores_stage = attributes.scores_stage.value_or(ScoreStage::kMasked);
-  recorded.alignment_given = attributes.causal_alignment || attributes.causal_offset;
-}
-
-AttentionCase read_case(const TensorFile& reader, const CaseAttributes& attributes,
-                        const CaseNames& names) {
-  return CaseReader(reader, attributes, names).read();
-}
-
-Tensor<double> swap_layout(const Tensor<double>& tensor) {
-  const Shape& from = tensor.shape;
-  require_shape(from.size() == 4, "swap_layout: want 4 axes");
-  Tensor<double> swapped({from[0], from[2], from[1], from[3]});
-  const Index features = from[3];
-  for (Index b = 0; b < from[0]; ++b) {
-    for (Index x = 0; x < from[1]; ++x) {
-      for (Index y = 0; y < from[2]; ++y) {
-        std::copy_n(tensor.data() + ((b * from[1] + x) * from[2] + y) * features, features,
-                    swapped.data() + ((b * from[2] + y) * from[1] + x) * features);
-      }
-    }
-  }
-  return swapped;
+AttentionCase assemble_case(const CaseSource& source, CaseAttributes attributes) {
+  return CaseAssembly(source, std::move(attributes)).assemble();
 }
 
 }  // namespace attn

@@ -37,9 +37,8 @@ void label_axes(Hdf5Writer& writer, const std::vector<std::string>& maps, Index 
 
 void add_answers(Hdf5Writer& writer, const AttentionReport& report, bool maps,
                  TensorLayout layout) {
-  const bool swap = layout == TensorLayout::kBshd;
   const auto add = [&](const std::string& group, const AttentionAnswer& answer, auto convert) {
-    writer.dataset(group + "/out", convert(swap ? swap_layout(answer.out) : answer.out));
+    writer.dataset(group + "/out", convert(from_bhsd(answer.out, layout)));
     writer.dataset(group + "/lse", convert(answer.lse));
     if (!maps) return;
     writer.dataset(group + "/weights", convert(answer.weights));
@@ -51,7 +50,8 @@ void add_answers(Hdf5Writer& writer, const AttentionReport& report, bool maps,
     label_axes(writer, {"/weights", "/scores", "/reference/weights", "/reference/scores"},
                report.truth.weights.dim(2), report.truth.weights.dim(3));
   }
-  if (swap) writer.attribute("/", "layout", "BSHD");
+  if (layout != TensorLayout::kBhsd) writer.attribute("/", "layout", layout_name(layout));
+  if (heads_are_joined(layout)) writer.attribute("/", "heads", report.truth.out.dim(1));
 }
 
 void add_example(Hdf5Writer& writer, const AttentionExample& example, const ExampleRun& run) {

@@ -5,6 +5,8 @@
 
 #include <functional>
 
+#include "check/case_alternatives.h"
+#include "check/case_assumptions.h"
 #include "check/problems.h"
 #include "io/hdf5_writer.h"
 
@@ -156,7 +158,7 @@ TEST(CaseFile, WhatItDoesNotKnowIsRefusedByName) {
 
 TEST(CaseFile, AValueThatIsNoneIsRefused) {
   EXPECT_EQ(complaint([](Hdf5Writer& w) { w.attribute("/", "layout", "SBHD"); }),
-            "case.h5: attribute layout: want BHSD or BSHD, got 'SBHD'");
+            "case.h5: attribute layout: want BHSD, BSHD, NBD or BND, got 'SBHD'");
   EXPECT_THAT(complaint([](Hdf5Writer& w) { w.attribute("/", "dtype", "int8"); }),
               HasSubstr("attribute dtype: want"));
   EXPECT_THAT(complaint([](Hdf5Writer& w) { w.attribute("/", "dtype", "tf32"); }),
@@ -208,6 +210,91 @@ TEST(CaseAttributes, OptionsWinOverTheFile) {
   EXPECT_EQ(both.causal, false);
   EXPECT_EQ(both.scale, 0.25);
   EXPECT_FALSE(both.causal_offset) << "a corner replaces the file's offset";
+}
+
+// One sequence of 3 rows in BSHD with 4 heads: as BHSD the heads of k (3) would not be its
+// kv_heads.
+TEST(CaseFile, TheLayoutThatFitsIsAssumedAndSaid) {
+  const auto assumed = [](Index rows, Index heads, Index kv_heads) {
+    Hdf5Writer writer;
+    writer.dataset("/q", Tensor<float>({1, rows, heads, 2}));
+    writer.dataset("/k", Tensor<float>({1, rows, kv_heads, 2}));
+    writer.dataset("/v", Tensor<float>({1, rows, kv_heads, 2}));
+    writer.attribute("/", "kv_heads", kv_heads);
+    const Hdf5Image image = writer.finish();
+    const auto bytes = image.bytes();
+    const TensorFile file = TensorFile::from_bytes({bytes.begin(), bytes.end()}, "case.h5");
+    const AttentionCase recorded = read_case(file, read_case_attributes(file), {});
+    EXPECT_EQ(recorded.problem.heads(), heads);
+    return recorded.assumed.front();
+  };
+  EXPECT_THAT(assumed(3, 4, 2), HasSubstr("layout BSHD (BHSD does not fit)"));
+  EXPECT_THAT(assumed(4, 4, 4), HasSubstr("assumed: layout BHSD, dtype f32, scale 0.7071"));
+}
+
+TEST(CaseFile, ATypeOfSixteenBitsIsAssumedWhereTheOutputIsStoredInIt) {
+  CaseAttributes attributes;
+  EXPECT_THAT(assume({}, DType::kF16, attributes),
+              testing::Contains("dtype f16 (as it is stored)"));
+  EXPECT_EQ(attributes.dtype, DType::kF16);
+  attributes.dtype.reset();
+  assume({}, DType::kF64, attributes);
+  EXPECT_EQ(attributes.dtype, DType::kF32);
+}
+
+TEST(CaseFile, AMaskOfOtherNumbersIsAddedUnlessSomebodySaysOtherwise) {
+  const auto file = [](Hdf5Writer& w) { w.dataset("/mask", Tensor<float>({1, 3}, {0, -1.5, 0})); };
+  EXPECT_EQ(case_with(file).problem.rules.mask_type, MaskType::kAdditive);
+  EXPECT_THAT(case_with(file).assumed.front(), HasSubstr("an additive mask"));
+  EXPECT_THAT(complaint([&](Hdf5Writer& w) {
+                file(w);
+                w.attribute("/", "mask_type", "bool");
+              }),
+              HasSubstr("want 0 or 1"));
+}
+
+TEST(CaseFile, WhatIsSaidIsNotAssumed) {
+  const AttentionCase recorded = case_with([](Hdf5Writer& writer) {
+    writer.attribute("/", "layout", "BHSD");
+    writer.attribute("/", "dtype", "float32");
+    writer.attribute("/", "scale", 0.5);
+    writer.attribute("/", "causal", 1);
+    writer.attribute("/", "window_left", -1);
+    writer.attribute("/", "softcap", 0.0);
+  });
+  EXPECT_TRUE(recorded.assumed.empty());
+}
+
+TEST(CaseFile, ATensorFromElsewhereStandsBesideTheFile) {
+  const TensorFile file = file_with([](Hdf5Writer&) {});
+  const AttentionCase recorded = read_case(file, {}, {{"mask", "1 0 0; 1 1 0; 1 1 1"}});
+  EXPECT_THAT(recorded.problem.mask->shape, ElementsAre(1, 1, 3, 3));
+}
+
+TEST(CaseFile, ProbesMayHaveOtherNames) {
+  const auto add = [](Hdf5Writer& writer) {
+    writer.dataset("/second/k", three_tokens().k);
+    writer.dataset("/values", three_tokens().v);
+    writer.dataset("/second/out", three_tokens().v);
+    writer.dataset("/second/first_changed_key", Tensor<Index>({}, {2}));
+  };
+  const AttentionCase recorded =
+      case_with(add, {{"causal_probe", "/second"}, {"causal_probe/v", "/values"}});
+  ASSERT_TRUE(recorded.probe);
+  EXPECT_EQ(recorded.probe->first_changed_key, 2);
+  EXPECT_EQ(recorded.probe->v.values, three_tokens().v.values);
+}
+
+// An output made under a causal mask, in a file that does not say so.
+TEST(CaseFile, WhatWouldPassIsFound) {
+  AttentionCase recorded = case_with([](Hdf5Writer&) {});
+  AttentionProblem causal = recorded.problem;
+  causal.rules.causal = true;
+  recorded.out = reference_attention(causal, false, 1).out;
+  EXPECT_THAT(what_would_pass(recorded, {}, 1), testing::Contains("--causal"));
+  CaseAttributes given;
+  given.causal = false;
+  EXPECT_THAT(what_would_pass(recorded, given, 1), testing::Not(testing::Contains("--causal")));
 }
 
 }  // namespace

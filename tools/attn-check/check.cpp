@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "attn-check/report.h"
 #include "attn-check/subject.h"
+#include "check/case_alternatives.h"
 #include "check/case_output.h"
 #include "check/check_attention.h"
 #include "cli/exit_code.h"
@@ -21,6 +23,16 @@ namespace attn {
 namespace {
 
 constexpr Index kThousand = 1000;  // what the library counts to
+
+// What nobody said, and, where the case fails, which of it would make it pass.
+void note_assumptions(const Subject& subject, AttentionReport& found, int threads) {
+  const std::vector<std::string>& assumed = subject.recorded.assumed;
+  found.remarks.insert(found.remarks.begin(), assumed.begin(), assumed.end());
+  if (found.verdict.outcome() != Outcome::kFail) return;
+  for (const std::string& option : what_would_pass(subject.recorded, subject.attributes, threads)) {
+    found.remarks.push_back(fmt::format("fails as assumed; it passes with {}", option));
+  }
+}
 
 // Maps grow with q_len * kv_len, whatever the size of the file.
 void check_memory(const AttentionProblem& problem, Index max_bytes) {
@@ -57,6 +69,7 @@ int run_case(const CheckOptions& o, cli::Session& session) {
   cli::Progress progress(session, rows, "rows");
   settings.progress = [&](Index done) { progress.update(rows * done / kThousand); };
   AttentionReport found = check_attention(subject.recorded, settings);
+  note_assumptions(subject, found, settings.threads);
   std::optional<HouseReport> houses;
   if (o.tolerance) {
     houses = ask_houses(subject.recorded, found, *o.tolerance, settings.threads);
@@ -67,7 +80,7 @@ int run_case(const CheckOptions& o, cli::Session& session) {
     provenance.command = session.history();
     provenance.earlier_history = subject.history;
     Hdf5Writer writer;
-    add_answers(writer, found, o.maps, subject.attributes.layout.value_or(TensorLayout::kBhsd));
+    add_answers(writer, found, o.maps, subject.recorded.layout);
     write_provenance(writer, provenance);
     write_output(o.output, writer.finish());
   }

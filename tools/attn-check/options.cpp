@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
 #include <set>
 #include <string>
 #include <utility>
@@ -18,15 +17,10 @@ namespace {
 using cli::Format;
 
 const std::vector<std::string> kRuleOptions = {
-    "causal",    "no-causal",   "causal-alignment", "causal-offset", "scale",
-    "softcap",   "window-left", "window-right",     "window-size",   "layout",
-    "dtype",     "mask-type",   "fully-masked",     "scores-stage",  "maps",
-    "tolerance", "power"};
-
-std::string dashed(std::string name) {
-  std::replace(name.begin(), name.end(), '_', '-');
-  return name;
-}
+    "causal",       "no-causal",   "causal-alignment", "causal-offset", "scale",
+    "softcap",      "window-left", "window-right",     "window-size",   "layout",
+    "dtype",        "heads",       "kv-heads",         "mask-type",     "fully-masked",
+    "scores-stage", "maps",        "tolerance",        "power"};
 
 // A mode that reads nothing refuses what it would not look at.
 void only_beside(const cli::OptionTable& table, const std::string& mode,
@@ -93,10 +87,14 @@ void declare_rules(cli::OptionTable& table, CaseAttributes& rules) {
       [&rules](std::string_view text) {
         rules.layout = parse_layout(text);
         if (!rules.layout) {
-          throw UsageError(fmt::format("--layout: want bhsd or bshd, got '{}'", escaped(text)));
+          throw UsageError(
+              fmt::format("--layout: want bhsd, bshd, nbd or bnd, got '{}'", escaped(text)));
         }
       },
-      "axes of q, k, v, out: bhsd (batch, heads, rows, features) or bshd");
+      "axes of q, k, v, out: bhsd (batch, heads, rows, features), bshd, or with the heads side "
+      "by side nbd (rows, batch, all features) as PyTorch's MultiheadAttention, or bnd");
+  table.count("heads", rules.heads, "heads side by side in q, for nbd and bnd").at_most(kMost);
+  table.count("kv-heads", rules.kv_heads, "heads of k and v, where not as many").at_most(kMost);
   table.custom(
       "dtype", "TYPE",
       [&rules](std::string_view text) {
@@ -149,10 +147,10 @@ void declare_tolerance(cli::OptionTable& table, CheckOptions& o) {
 }
 
 void declare_names(cli::OptionTable& table, CaseNames& names) {
-  table.group("Datasets under other names; without input: numbers, a text file, FILE:/dataset");
+  table.group("Datasets by other names; FILE:/dataset, .npy or text; or numbers");
   for (const std::string& name : case_datasets()) {
     table.custom(
-        dashed(name), "PATH",
+        dataset_option_name(name).substr(2), "PATH",
         [&names, name](std::string_view path) { names[name] = std::string(path); },
         fmt::format("instead of /{}", name));
   }
@@ -162,7 +160,7 @@ void declare_names(cli::OptionTable& table, CaseNames& names) {
 
 void declare(cli::OptionTable& table, CheckOptions& o) {
   table.group("Input and output");
-  cli::input_option(table, o.input, "attention case in HDF5, - for stdin");
+  cli::input_option(table, o.input, "attention case in HDF5 or .npz, - for stdin");
   cli::output_option(table, o.output, "HDF5 file for out and lse, - for stdout");
   table.flag("maps", o.maps, "weights and scores in the output and in the second opinion too");
   cli::max_bytes_option(table, o.max_bytes);

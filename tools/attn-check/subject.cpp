@@ -12,7 +12,8 @@ Subject read_subject(const CheckOptions& o) {
   }
   const TensorFile reader = TensorFile::open(o.input, limits);
   const CaseAttributes attributes = merged(o.attributes, read_case_attributes(reader));
-  return {reader.name(), read_history(reader), read_case(reader, attributes, o.names), attributes};
+  return {reader.name(), read_history(reader), read_case(reader, attributes, o.names, limits),
+          attributes};
 }
 
 }  // namespace attn
