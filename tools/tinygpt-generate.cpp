@@ -13,6 +13,7 @@
 #include "io/provenance.h"
 #include "ops/gemm.h"
 #include "tinygpt-generate/decode.h"
+#include "tinygpt-generate/logprobs.h"
 #include "tinygpt-generate/maps.h"
 #include "tinygpt-generate/options.h"
 #include "tinygpt-generate/report.h"
@@ -22,8 +23,43 @@ namespace {
 
 using namespace attn;
 
+// What the model says to its prompts, and what is told of it.
+void generate_all(const Options& options, const Transformer<float>& model, const Language& language,
+                  const std::string& history, cli::Session& session) {
+  std::vector<Sequence> sequences =
+      read_prompts({options.prompt, options.prompts, options.max_bytes, options.skip_unknown},
+                   language, session);
+  const bool encoder = language.arch == Arch::kEncoder;
+  if (encoder) {
+    fill(options, model, language, sequences, session);
+  } else {
+    decode(options, model, language, sequences, session);
+  }
+
+  std::vector<AttentionMaps> maps;
+  if (options.show || !options.dump_attention.empty()) {
+    maps = maps_of(sequences.front(), model, language, options);
+  }
+  if (options.format == cli::Format::kJson) {
+    session.report().write(answers_json(sequences, language, options, maps));
+  } else if (options.format == cli::Format::kTsv) {
+    session.report().write(answers_tsv(sequences, options));
+  } else if (encoder) {
+    session.report().write(fillings_text(sequences, options.prompt.has_value()));
+  } else if (options.beams > 0) {
+    session.report().write(beams_text(sequences));
+  }
+  if (options.show) session.report().write(maps_text(maps, session.terminal()));
+  if (!options.logprobs.empty()) save_logprobs(options, sequences, history, session);
+  if (!options.dump_attention.empty()) save_maps(options, maps, history, session);
+  save_states(sequences.front(), model, language, options, history, session);
+}
+
 int run(const Options& options, cli::Session& session) {
-  if (!options.dump_attention.empty()) check_output(options.dump_attention, {options.input});
+  for (const std::string* file :
+       {&options.logprobs, &options.dump_attention, &options.dump_logits, &options.dump_hidden}) {
+    if (!file->empty()) check_output(*file, {options.input});
+  }
   const Hdf5Reader reader =
       Hdf5Reader::open(options.input, {options.max_bytes, !options.no_verify});
   const Checkpoint checkpoint = read_checkpoint(reader);
@@ -32,30 +68,9 @@ int run(const Options& options, cli::Session& session) {
   const Language language = language_of(checkpoint, options.specials);
   if (!options.score.empty()) {
     run_score(options, model, language, session);
-    return cli::kDone;
-  }
-  std::vector<Sequence> sequences =
-      read_prompts({options.prompt, options.prompts, options.max_bytes, options.skip_unknown},
-                   language, session);
-  if (language.arch == Arch::kEncoder) {
-    fill(options, model, language, sequences, session);
   } else {
-    decode(options, model, language, sequences, session);
+    generate_all(options, model, language, read_history(reader), session);
   }
-
-  std::vector<AttentionMaps> maps;
-  if (options.show || !options.dump_attention.empty()) {
-    maps = maps_of(sequences.front(), model, language, static_cast<int>(options.threads));
-  }
-  if (options.format == cli::Format::kJson) {
-    session.report().write(answers_json(sequences, language, options.echo, maps));
-  } else {
-    // Of several prompts each has one line, whatever the model says.
-    session.report().write(
-        answers_text(sequences, language, options.echo, options.prompt.has_value()));
-  }
-  if (options.show) session.report().write(maps_text(maps, session.terminal()));
-  if (!options.dump_attention.empty()) save_maps(options, maps, read_history(reader), session);
   return cli::kDone;
 }
 

@@ -115,8 +115,12 @@ std::optional<Index> longest_continuation(const ModelConfig& config, Index promp
   return std::max(Index{0}, *longest - prompt_length + 1);
 }
 
-void check_prompt(const ModelConfig& config, std::span<const Index> prompt,
-                  const FeedSettings& settings) {
+void check_feed(const ModelConfig& config, const SourceTokens* source,
+                std::span<const Index> prompt, const FeedSettings& settings) {
+  if (source != nullptr) {
+    check_tokens(source->ids, config.source_vocab_size, "source");
+    check_positions(config, source->ids, "source");
+  }
   check_tokens(prompt, config.vocab_size, "prompt");
   if (settings.new_tokens < 0) {
     throw UsageError(fmt::format("--new-tokens must not be negative: got {}", settings.new_tokens));
@@ -139,12 +143,7 @@ void check_prompt(const ModelConfig& config, std::span<const Index> prompt,
 template <class T>
 DecodeSession<T> begin_session(const Transformer<T>& model, const SourceTokens* source,
                                std::span<const Index> prompt, const FeedSettings& settings) {
-  const ModelConfig& config = model.config();
-  if (source != nullptr) {
-    check_tokens(source->ids, config.source_vocab_size, "source");
-    check_positions(config, source->ids, "source");
-  }
-  check_prompt(config, prompt, settings);
+  check_feed(model.config(), source, prompt, settings);
   SessionSettings session;
   session.capacity =
       static_cast<Index>(prompt.size()) + std::max(settings.new_tokens, Index{1}) - 1;
@@ -165,7 +164,7 @@ std::vector<Generation> generate_samples(const Transformer<T>& model, const Sour
   }
   settings.sampling.validate();
   if (settings.new_tokens == 0) {
-    check_prompt(model.config(), prompt, settings);
+    check_feed(model.config(), source, prompt, settings);
     return std::vector<Generation>(static_cast<std::size_t>(settings.samples));
   }
   auto session = begin_session<T>(model, source, prompt, settings);

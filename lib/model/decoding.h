@@ -61,18 +61,18 @@ std::optional<Index> longest_continuation(const ModelConfig& config, Index promp
                                           Index window = 0);
 
 /// Throws UsageError for an empty prompt, for ids outside the vocabulary, a window beyond a learned
-/// table, and where prompt and new tokens pass the model's longest sequence (naming both numbers).
-void check_prompt(const ModelConfig& config, std::span<const Index> prompt,
-                  const FeedSettings& settings);
+/// table, and where prompt and new tokens pass the model's longest sequence (naming both numbers);
+/// of an encoder-decoder's source (else null) for an empty one, and one beyond the learned table.
+void check_feed(const ModelConfig& config, const SourceTokens* source,
+                std::span<const Index> prompt, const FeedSettings& settings);
 
 /// A session for the prompt and all new tokens but the last, which nothing comes after. source: an
-/// encoder-decoder's, else null. Throws as check_prompt, and UsageError for an empty source and one
-/// beyond a learned table.
+/// encoder-decoder's, else null. Throws as check_feed.
 template <class T>
 DecodeSession<T> begin_session(const Transformer<T>& model, const SourceTokens* source,
                                std::span<const Index> prompt, const FeedSettings& settings);
 
-/// Continues a prompt with a decoder. Throws UsageError as check_prompt and for settings out of
+/// Continues a prompt with a decoder. Throws UsageError as check_feed and for settings out of
 /// range, DataError for logits that are not finite.
 template <class T>
 Generation generate(const Transformer<T>& model, std::span<const Index> prompt,

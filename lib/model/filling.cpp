@@ -3,7 +3,6 @@
 #include <limits>
 
 #include "core/error.h"
-#include "model/log_probability.h"
 #include "model/token_checks.h"
 
 namespace attn {
@@ -36,6 +35,9 @@ Filling fill_masks(const Transformer<T>& model, std::span<const Index> ids,
     id = choose_token<T>(row, {}, settings.sampling, place);
     result.places.push_back(place);
     result.log_probs.push_back(log_probability<T>(own, id));
+    if (settings.alternatives > 0) {
+      result.alternatives.push_back(likeliest<T>(own, settings.alternatives));
+    }
   }
   return result;
 }

@@ -3,6 +3,7 @@
 #include <span>
 #include <vector>
 
+#include "model/log_probability.h"
 #include "model/sampling.h"
 #include "model/transformer.h"
 
@@ -12,12 +13,15 @@ struct FillSettings {
   Index mask = 0;  // the token that stands for one to be guessed
   SamplingSettings sampling;
   int threads = 1;
+  Index alternatives = 0;  // log-probabilities that are told of the likeliest tokens
 };
 
 struct Filling {
   std::vector<Index> ids;         // the whole sequence, guesses in place of the masks
   std::vector<Index> places;      // where masks stood
   std::vector<double> log_probs;  // of each guess: ln softmax of the model's own logits
+  /// Of each guess: the likeliest tokens by the same measure, best first.
+  std::vector<std::vector<TokenLogProbability>> alternatives;
 };
 
 /// Guesses every masked token of a sequence with an encoder, each by itself, from one pass that

@@ -38,7 +38,7 @@ TEST(FillMasks, TakesTheLargestLogitAtEachMaskAndLeavesTheRest) {
   Transformer<float> model(small());
   scrambled(model);
   const std::vector<Index> ids = {3, kMask, 5, 2, kMask};
-  const Filling filled = fill_masks<float>(model, ids, {kMask, {}, 1});
+  const Filling filled = fill_masks<float>(model, ids, {kMask, {}, 1, 0});
   EXPECT_EQ(filled.places, (std::vector<Index>{1, 4}));
   ASSERT_EQ(filled.ids.size(), 5U);
   ASSERT_EQ(filled.log_probs.size(), 2U);
@@ -65,7 +65,7 @@ TEST(FillMasks, NeverAnswersWithTheMask) {
     if (info.name == "head.bias") model.params().values()[info.place.offset + kMask] = 1e6F;
   }
   const std::vector<Index> ids = {kMask, kMask, kMask};
-  FillSettings settings{kMask, {}, 1};
+  FillSettings settings{kMask, {}, 1, 0};
   for (const double temperature : {0.0, 1.0, 100.0}) {
     settings.sampling.temperature = temperature;
     EXPECT_THAT(fill_masks<float>(model, ids, settings).ids, ::testing::Each(::testing::Ne(kMask)));
@@ -76,7 +76,7 @@ TEST(FillMasks, DrawsBySeedAndSample) {
   Transformer<float> model(small());
   scrambled(model);
   const std::vector<Index> ids(20, kMask);
-  FillSettings settings{kMask, {}, 1};
+  FillSettings settings{kMask, {}, 1, 0};
   settings.sampling.temperature = 5;
   settings.sampling.seed = 1;
   const auto first = fill_masks<float>(model, ids, settings).ids;
@@ -94,7 +94,7 @@ TEST(FillMasks, WithoutMasksTheTextStays) {
   Transformer<float> model(small());
   scrambled(model);
   const std::vector<Index> ids = {1, 2};
-  const Filling filled = fill_masks<float>(model, ids, {kMask, {}, 1});
+  const Filling filled = fill_masks<float>(model, ids, {kMask, {}, 1, 0});
   EXPECT_EQ(filled.ids, ids);
   EXPECT_TRUE(filled.places.empty());
 }
@@ -102,7 +102,7 @@ TEST(FillMasks, WithoutMasksTheTextStays) {
 TEST(FillMasks, RefusesWhatItCannotRead) {
   Transformer<float> model(small(Position::kLearned));
   scrambled(model);
-  const auto fill = [&](std::vector<Index> ids) { fill_masks<float>(model, ids, {kMask, {}, 1}); };
+  const auto fill = [&](std::vector<Index> ids) { fill_masks<float>(model, ids, {kMask, {}, 1, 0}); };
   EXPECT_NO_THROW(fill({1, 2, 3, 4, 5}));
   EXPECT_THROW(fill({}), UsageError);
   EXPECT_THROW(fill({1, 10}), UsageError);

@@ -7,9 +7,10 @@
 
 namespace attn {
 
-/// Goes on from each prompt, or answers it. Refusals name the prompt.
+/// Goes on from each prompt, or answers it. Refusals name the prompt. In text, what is drawn is
+/// printed as it is made.
 void decode(const Options& options, const Transformer<float>& model, const Language& language,
-            std::vector<Sequence>& sequences, const cli::Session& session);
+            std::vector<Sequence>& sequences, cli::Session& session);
 
 /// Guesses what each prompt hides, with an encoder.
 void fill(const Options& options, const Transformer<float>& model, const Language& language,

@@ -3,43 +3,13 @@
 #include <fmt/core.h>
 
 #include <utility>
-#include <vector>
-
-#include "core/error.h"
 
 namespace attn {
-
 namespace {
 
-// What belongs to one use of the program is refused beside another.
-void check_mode(const cli::OptionTable& table, const Options& options) {
-  if (options.score.empty()) {
-    for (const char* option : {"val-fraction", "score-window"}) {
-      if (table.given(option)) {
-        throw UsageError(fmt::format("--{} is for --score, which is missing", option));
-      }
-    }
-    if (options.format == cli::Format::kTsv) {
-      throw UsageError("--format tsv is for --score: text has one line for each prompt");
-    }
-    return;
-  }
-  for (const char* option :
-       {"prompt", "prompts", "new-tokens", "repetition-penalty", "repeat-last-n", "temperature",
-        "top-k", "top-p", "min-p", "seed", "ignore-eos", "bos", "eos", "mask", "no-cache", "echo",
-        "dump-attention", "show"}) {
-    if (table.given(option)) {
-      throw UsageError(
-          fmt::format("--{} is for what a model says: --score only reads a text", option));
-    }
-  }
-}
-
-}  // namespace
-
-void declare(cli::OptionTable& table, Options& options) {
+void declare_prompt(cli::OptionTable& table, Options& options) {
   table.group("Prompt");
-  cli::input_option(table, options.input, "checkpoint to read, - for stdin").required();
+  cli::input_option(table, options.input, "checkpoint to read, - for stdin");
   table
       .text("prompt", options.prompt,
             "what to go on from, answer or fill in: text, or token ids (3 5) where the model has "
@@ -49,41 +19,60 @@ void declare(cli::OptionTable& table, Options& options) {
   table.choice("unknown", options.skip_unknown,
                std::vector<std::pair<std::string, bool>>{{"error", false}, {"skip", true}},
                "refuse characters that the model was not trained on, or leave them out");
+}
 
-  table.group("Decoding");
-  table.count("new-tokens", options.new_tokens, "most tokens to add to each prompt")
-      .at_least(0)
-      .default_is(fmt::format("{}, or what a learned table has room for", kNewTokens));
+// In the order in which they act.
+void declare_sampling(cli::OptionTable& table, Options& options) {
+  table.group("The next token, in this order");
+  SamplingSettings& sampling = options.sampling;
   table
-      .real("repetition-penalty", options.sampling.repetition_penalty,
+      .real("repetition-penalty", sampling.repetition_penalty,
             "divide the positive logits of tokens that occur already by X, multiply the negative "
             "ones; 1 is none")
       .above(0);
   table
-      .count("repeat-last-n", options.sampling.repeat_last,
+      .count("repeat-last-n", sampling.repeat_last,
              "only of those that occur among the last N tokens")
       .at_least(0)
       .default_is("all, the prompt's too");
   table
-      .real("temperature", options.sampling.temperature,
+      .real("temperature", sampling.temperature,
             "draw from softmax(logits / X); 0 takes the largest logit")
       .at_least(0);
   table
-      .count("top-k", options.sampling.top_k,
+      .count("top-k", sampling.top_k,
              "draw from the N likeliest only; 0 or more than the vocabulary: from all")
       .at_least(0);
   table
-      .real("top-p", options.sampling.top_p,
+      .real("top-p", sampling.top_p,
             "of those keep a token while the probability of the likelier ones is below X, so the "
             "one that reaches X stays; 1: all")
       .above(0)
       .at_most(1);
   table
-      .real("min-p", options.sampling.min_p,
+      .real("min-p", sampling.min_p,
             "of those keep what has at least X times the probability of the likeliest; 0: all")
       .at_least(0)
       .at_most(1);
   cli::seed_option(table, options.seed);
+}
+
+void declare_decoding(cli::OptionTable& table, Options& options) {
+  table.group("Decoding");
+  table.count("new-tokens", options.new_tokens, "most tokens to add to each prompt")
+      .at_least(0)
+      .default_is(fmt::format("{}, or what a learned table has room for", kNewTokens));
+  table.count("samples", options.samples, "draw so many continuations of each prompt")
+      .at_most(Index{1} << 32);
+  table.count("beams", options.beams, "search the N likeliest continuations instead of drawing")
+      .default_is("none are searched");
+  table.real("length-penalty", options.length_penalty,
+             "rank them by log-probability / length^X, the end counted");
+  table.texts("stop", options.stop,
+              "end where this text begins, which is not printed; may be given several times");
+  table.counts("stop-ids", options.stop_ids, "tokens that end a sequence, beside the usual end")
+      .at_least(0)
+      .default_is("none");
   table.flag("ignore-eos", options.ignore_eos, "go on after the token that ends a sequence");
   table.count("bos", options.specials.bos, "id of the token that begins a sequence")
       .at_least(0)
@@ -94,9 +83,34 @@ void declare(cli::OptionTable& table, Options& options) {
   table.count("mask", options.specials.mask, "id of the token that hides one from an encoder")
       .at_least(0)
       .default_is("the tokenizer's");
+  table
+      .count("window", options.window,
+             "let the model see the last N tokens only, as if nothing had been before them: each "
+             "further token costs N rows")
+      .default_is("all that there are");
   table.flag("no-cache", options.no_cache, "compute the whole prefix anew for each token")
       .not_data();
+  table.count("prefill-chunk", options.prefill_chunk, "read the prompt N tokens at a time")
+      .default_is("all at once")
+      .not_data();
+}
 
+void declare_explaining(cli::OptionTable& table, Options& options) {
+  table.group("Explain");
+  table
+      .count("explain-next", options.explain_next,
+             "add nothing, but show the N first candidates for the next token: logit, after "
+             "penalty and temperature, which filter keeps it, probability")
+      .default_is("not explained");
+  table.text("logits", options.logits,
+             "explain these instead of a model's: FILE[:/dataset] of HDF5, .npy or text, or "
+             "numbers ('1 0.5 2'); the last axis is the vocabulary");
+  table.counts("rows", options.rows, "which rows of --logits, from 0")
+      .at_least(0)
+      .default_is("all");
+}
+
+void declare_scoring(cli::OptionTable& table, Options& options) {
   table.group("Score");
   table.input("score", options.score,
               "say how well the model foretells this text, - for stdin; nothing is added to it");
@@ -110,11 +124,27 @@ void declare(cli::OptionTable& table, Options& options) {
       .count("score-window", options.score_window,
              "tokens that the model reads at a time; windows do not overlap")
       .default_is("what it was trained on, or its positions, or 512");
+}
 
+void declare_output(cli::OptionTable& table, Options& options) {
   table.group("Output");
   table.flag("echo", options.echo, "print the prompt before what the model adds").not_data();
+  table.output("logprobs", options.logprobs,
+               "HDF5 file for the new tokens and their log-probabilities");
+  table
+      .count("alternatives", options.alternatives,
+             "with each log-probability, in that file and in json, those of the N likeliest tokens")
+      .at_least(0)
+      .default_is(fmt::format("{} with --logprobs, else none", kAlternatives));
+  table
+      .flag("pools", options.pools,
+            "tell the pool of --beams after each round, in that file and in json")
+      .not_data();
   table.output("dump-attention", options.dump_attention,
                "HDF5 file for the attention maps of a single prompt and its continuation");
+  table.output("dump-logits", options.dump_logits, "the same for the logits after each token");
+  table.output("dump-hidden", options.dump_hidden,
+               "the same for the rows between the blocks, and before and after them");
   cli::show_options(table, options.show, "draw those maps in the terminal");
   cli::format_options(table, options.format,
                       {cli::Format::kText, cli::Format::kTsv, cli::Format::kJson});
@@ -123,26 +153,18 @@ void declare(cli::OptionTable& table, Options& options) {
   table.flag("no-verify", options.no_verify, "read a checkpoint whose digest does not match");
   cli::threads_option(table, options.threads);
   cli::max_bytes_option(table, options.max_bytes);
+}
 
-  table.check([&options, &table] {
-    check_mode(table, options);
-    const bool file = table.given("prompts");
-    if (file && options.prompt) {
-      throw UsageError("--prompt and --prompts cannot both say what to continue");
-    }
-    if (!file && !options.prompt && options.score.empty()) {
-      throw UsageError("nothing to continue: --prompt or --prompts is missing");
-    }
-    if (options.ignore_eos && options.specials.eos) {
-      throw UsageError("--ignore-eos and --eos contradict each other");
-    }
-    if (options.dump_attention == "-") {
-      throw UsageError("--dump-attention - would mix with the tokens on stdout", {"give a file"});
-    }
-    if (file && (options.show || !options.dump_attention.empty())) {
-      throw UsageError("attention maps are of one sequence: give --prompt, not --prompts");
-    }
-  });
+}  // namespace
+
+void declare(cli::OptionTable& table, Options& options) {
+  declare_prompt(table, options);
+  declare_sampling(table, options);
+  declare_decoding(table, options);
+  declare_explaining(table, options);
+  declare_scoring(table, options);
+  declare_output(table, options);
+  table.check([&table, &options] { check_options(table, options); });
 }
 
 void refuse_idle_options(Arch arch, const cli::Session& session) {
@@ -153,7 +175,8 @@ void refuse_idle_options(Arch arch, const cli::Session& session) {
   };
   if (arch == Arch::kEncoder) {
     for (const char* option : {"new-tokens", "ignore-eos", "bos", "eos", "no-cache",
-                               "repetition-penalty", "repeat-last-n"}) {
+                               "repetition-penalty", "repeat-last-n", "samples", "beams", "stop",
+                               "stop-ids", "window", "prefill-chunk", "explain-next"}) {
       refuse(option, "models that say one token after another");
     }
   } else {

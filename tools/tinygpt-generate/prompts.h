@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "cli/session.h"
+#include "model/beam.h"
 #include "model/checkpoint.h"
 #include "model/decoding.h"
 #include "model/filling.h"
@@ -38,9 +39,11 @@ struct Sequence {
   /// What the model reads: what a decoder continues, an encoder-decoder's source, or an encoder's
   /// text with its masks.
   std::vector<Index> ids;
-  bool bos_added = false;  // before what was typed
-  Generation added;        // of a decoder and an encoder-decoder
-  Filling filled;          // of an encoder
+  bool bos_added = false;           // before what was typed
+  std::vector<Generation> samples;  // of a decoder and an encoder-decoder
+  BeamResult beams;                 // or this
+  std::vector<std::string> texts;   // of each sample or hypothesis, up to a stop
+  Filling filled;                   // of an encoder
 };
 
 /// Where prompts come from.
