@@ -5,6 +5,7 @@
 //   attn-check --tokens 6 -o - | tensor-show -i - --dataset /weights_causal --slice 0,0 --show
 
 #include "attn-check/check.h"
+#include "attn-check/cost.h"
 #include "attn-check/example.h"
 #include "attn-check/explain.h"
 #include "attn-check/options.h"
@@ -18,6 +19,7 @@ using namespace attn;
 // The modes, each in a file of its own.
 int run(const CheckOptions& o, cli::Session& session) {
   if (!o.explain.empty()) return run_explain(o, session);
+  if (!o.cost.empty()) return run_cost(o, session);
   if (o.power) return run_power(o, session);
   const bool bare = o.input.empty() && o.names.empty();
   return bare ? run_example(o, session) : run_case(o, session);
@@ -36,6 +38,7 @@ const cli::Program kProgram = {
          {"attn-check -i case.h5 --tolerance ggml", "would ggml's tests pass it? And the others'?"},
          {"attn-check -i case.h5 --power --tolerance xformers",
           "which mistakes a test with these inputs would not notice"},
+         {"attn-check --cost 128-8192*2", "how time and memory grow with the tokens"},
          {"attn-check --explain gqa-tiled", "what a diagnosis means, with a small picture"},
          {"attn-check -o - | tensor-show -i - --dataset /weights", "what was computed"}},
     .notes =

@@ -39,6 +39,12 @@ void check_combinations(const cli::OptionTable& table, const CheckOptions& o) {
     if (table.given(name)) throw UsageError(fmt::format("--{} {}", name, why));
   };
   if (!o.explain.empty()) return only_beside(table, "explain", {});
+  if (!o.cost.empty()) {
+    only_beside(table, "cost",
+                {"cost-heads", "cost-head-dim", "output", "seed", "max-bytes", "no-progress"});
+    return;
+  }
+  for (const char* name : {"cost-heads", "cost-head-dim"}) refuse(name, "needs --cost");
   if (o.input.empty() && o.names.empty()) {
     for (const std::string& name : kRuleOptions) refuse(name, "needs --input or --q");
   } else {
@@ -170,6 +176,12 @@ void declare(cli::OptionTable& table, CheckOptions& o) {
   table.text("explain", o.explain, "what a diagnosis means and how it comes about; list for all")
       .argument("NAME")
       .not_data();
+  table
+      .counts("cost", o.cost, "time and memory over these lengths, 128-8192*2, and their exponents")
+      .at_most(Index{1} << 24)
+      .argument("LIST");
+  table.count("cost-heads", o.cost_heads, "heads that are timed").at_most(1024);
+  table.count("cost-head-dim", o.cost_head_dim, "features of each").at_most(65536);
   declare_rules(table, o.attributes);
   declare_tolerance(table, o);
   declare_names(table, o.names);

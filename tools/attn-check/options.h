@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "check/case_file.h"
 #include "check/houses.h"
@@ -22,6 +23,9 @@ struct CheckOptions {
   std::string explain;  // a mistake, or "list"
   std::optional<HouseRule> tolerance;
   bool power = false;
+  std::vector<Index> cost;  // lengths to measure
+  Index cost_heads = 4;
+  Index cost_head_dim = 64;
   bool maps = false;
   cli::Format format = cli::Format::kText;
   bool show = false;
