@@ -167,8 +167,11 @@ void check_gradient(const PartedCase& source, const CheckSettings& settings,
   report.kernel.checks.push_back(compare("dv", fast.d_v, truth.d_v, single.d_v));
 
   for (const std::string& name : diagnose_gradient({forgiven, truth, allowed, verdict}, threads)) {
-    std::vector<std::string>& names = verdict.diagnosis;
-    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+    const std::vector<std::string> known = names_of(verdict.diagnosis);
+    if (std::find(known.begin(), known.end(), name) != known.end()) continue;
+    const DiagnosisKind kind =
+        name == "numeric-error" ? DiagnosisKind::kUnknown : DiagnosisKind::kMistake;
+    verdict.diagnosis.push_back({name, "", kind});
   }
 }
 

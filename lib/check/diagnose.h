@@ -1,6 +1,5 @@
 #pragma once
 
-#include <string>
 #include <vector>
 
 #include "check/attention_case.h"
@@ -20,11 +19,12 @@ struct Findings {
   const Verdict& verdict;
 };
 
-/// Names of the known mistakes under each of which the reference gives what was recorded, the most
-/// specific first; where none does, of two mistakes that do together; where none do, what the laws
-/// alone show; else "numeric-error". Empty where nothing failed, and where the maps are too large
-/// to try (kMostDiagnosed).
-std::vector<std::string> diagnose(const Findings& findings, int threads);
+/// The known mistakes under each of which the reference gives what was recorded, the most specific
+/// first: those that explain every record before those that explain the first failing one alone.
+/// Where none does, pairs of two mistakes that do together; where none do, what the numbers and the
+/// laws show; else "numeric-error". Empty where nothing failed, and where the maps are too large to
+/// try (kMostDiagnosed).
+std::vector<Diagnosis> diagnose(const Findings& findings, int threads);
 
 /// Weights of all heads together up to which mistakes are tried.
 inline constexpr Index kMostDiagnosed = Index{1} << 22;

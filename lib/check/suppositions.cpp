@@ -7,15 +7,23 @@
 namespace attn {
 namespace {
 
-// Most specific first: of two suppositions that explain an answer the earlier one is named.
+// Most specific first: of two suppositions that explain an answer the earlier one is named first.
 constexpr std::initializer_list<void (*)(SuppositionList&)> kKinds = {
+    // suppositions_masks.cpp
+    suppose_masks,
     // suppositions_sight.cpp
-    suppose_masks, suppose_causality, suppose_windows, suppose_lengths,
+    suppose_causality, suppose_windows, suppose_lengths,
+    // suppositions_cache.cpp
+    suppose_caches,
     // suppositions_layout.cpp
     suppose_batches, suppose_heads,
     // suppositions_scores.cpp
-    suppose_scales, suppose_softcaps, suppose_softmaxes, suppose_tiles, suppose_sinks,
-    suppose_slopes, suppose_arithmetic};
+    suppose_scales, suppose_softcaps, suppose_softmaxes, suppose_sinks, suppose_slopes,
+    suppose_arithmetic,
+    // suppositions_tiles.cpp
+    suppose_tiles,
+    // suppositions_sight.cpp: what the case did not declare
+    suppose_undeclared};
 
 }  // namespace
 

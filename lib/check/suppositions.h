@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "check/twisted_attention.h"
@@ -16,6 +17,22 @@ struct Supposition {
   std::function<AttentionProblem(const AttentionProblem&)> as_seen;
   Twist twist = Twist::kNone;
   double parameter = 0;
+  std::string detail{};     // in numbers: "left 5 where 4 was wanted"; may be empty
+  bool with_others = true;  // is it tried together with another mistake?
+  bool rows_told = false;   // are the rows that it moves part of the diagnosis?
+
+  Supposition& says(std::string text) {
+    detail = std::move(text);
+    return *this;
+  }
+  Supposition& alone() {
+    with_others = false;
+    return *this;
+  }
+  Supposition& tells_rows() {
+    rows_told = true;
+    return *this;
+  }
 
   AttentionAnswer answer(const AttentionProblem& problem, int threads) const {
     return twisted_attention(as_seen(problem), twist, parameter, threads);

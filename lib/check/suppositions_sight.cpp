@@ -1,8 +1,11 @@
-// Mistakes about which keys a query sees: masks, causality, windows, padding and packing.
+// Mistakes about which keys a query sees: causality, windows, padding and packing.
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <initializer_list>
 #include <limits>
+#include <string>
 #include <vector>
 
 #include "check/supposition_list.h"
@@ -12,169 +15,279 @@ namespace {
 
 using Problem = AttentionProblem;
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-// One after the last key of the query's own sequence that is no padding.
-Index key_limit(const Problem& problem, Index b, Index i) {
-  Index limit =
-      problem.kv_lens.empty() ? problem.kv_len() : problem.kv_lens[static_cast<std::size_t>(b)];
-  if (problem.cu_seqlens_q.empty()) return limit;
-  const std::vector<Index>& starts = problem.cu_seqlens_q;
-  const auto next = std::upper_bound(starts.begin(), starts.end(), i) - starts.begin();
-  return std::min(limit, problem.cu_seqlens_k[static_cast<std::size_t>(next)]);
-}
-
-// The first `count` rows of each head go behind the others.
-void roll_rows(Tensor<double>& tensor, Index count) {
-  const Index size = tensor.dim(2) * tensor.dim(3);
-  for (Index head = 0; size > 0 && head < tensor.dim(0) * tensor.dim(1); ++head) {
-    const auto begin = tensor.values.begin() + head * size;
-    std::rotate(begin, begin + count * tensor.dim(3), begin + size);
-  }
-}
-
 // -1 is no window, and none has nothing to be moved.
 void shift(Index& window, Index change) {
   if (window >= 0) window += change;
 }
 
-bool has_mask(const Problem& problem, MaskType type) {
-  return problem.mask && problem.rules.mask_type == type;
+bool windowed(const Problem& problem) {
+  return problem.rules.window_left >= 0 || problem.rules.window_right >= 0;
 }
 
-bool any_dead(const AttentionProblem& problem) {
-  for (Index b = 0; b < problem.batch(); ++b) {
-    for (Index h = 0; h < problem.heads(); ++h) {
-      for (Index i = 0; i < problem.q_len(); ++i) {
-        bool dead = problem.kv_len() > 0;
-        const Sight sight = sight_of(problem, b, i);
-        for (Index j = sight.first; dead && j < sight.end; ++j) {
-          dead = !mask_allows(problem, b, h, i, j);
-        }
-        if (dead) return true;
-      }
-    }
+// Causality and window of `rules` for a query that stands at `position`.
+bool in_reach(const AttentionRules& rules, Index position, Index j) {
+  if (rules.causal && j > position) return false;
+  if (rules.window_left >= 0 && j < position - rules.window_left) return false;
+  return rules.window_right < 0 || j <= position + rules.window_right;
+}
+
+void suppose_alignments(SuppositionList& list) {
+  const Problem& given = list.problem();
+  const Index difference = given.whole_kv_len() - given.whole_q_len();
+  const bool top = given.rules.causal_alignment == CausalAlignment::kTopLeft;
+  const char* other = top ? "bottom-right: the last query at the last key"
+                          : "top-left: the first query at the first key";
+  list.seen("causal-alignment",
+            [top](Problem& p) {
+              p.rules.causal_alignment =
+                  top ? CausalAlignment::kBottomRight : CausalAlignment::kTopLeft;
+              p.rules.causal_offset.reset();
+            })
+      .says(fmt::format("it is aligned {}", other));
+  const bool corners = given.kv_lens.empty() && given.cu_seqlens_q.empty() &&
+                       !given.rules.causal_offset;  // these offsets are the two corners
+  for (Index offset : {Index{0}, difference}) {
+    if (corners) break;
+    list.seen("causal-alignment", [offset](Problem& p) { p.rules.causal_offset = offset; })
+        .says(fmt::format("the first query stands at key {}", offset));
   }
-  return false;
+  if (given.cu_seqlens_q.empty()) return;
+  for (Index offset : {Index{0}, difference}) {
+    list.allowed("causal-alignment",
+                 [offset](const Problem& p, Index b, Index h, Index i, Index j) {
+                   return in_own_sequence(p, b, i, j) && mask_allows(p, b, h, i, j) &&
+                          in_reach(p.rules, whole_row(p, i) + offset, j);
+                 })
+        .says("positions count over all packed sequences and not inside each")
+        .alone();
+  }
 }
 
 }  // namespace
 
-void suppose_masks(SuppositionList& list) {
-  const Problem& given = list.problem();
-  if (any_dead(given)) {
-    list.twisted("fully-masked-mean", Twist::kMeanWhereDead);
-    const FullyMasked other =
-        given.rules.fully_masked == FullyMasked::kZero ? FullyMasked::kNan : FullyMasked::kZero;
-    list.seen(other == FullyMasked::kNan ? "fully-masked-nan" : "fully-masked-zero",
-              [other](Problem& p) { p.rules.fully_masked = other; });
-  }
-  if (has_mask(given, MaskType::kBool)) {
-    list.mask_becomes("mask-inverted", [](double value, double) { return value == 0 ? 1.0 : 0.0; });
-    list.seen("mask-added-as-numbers", [](Problem& p) {
-      p.rules.mask_type = MaskType::kAdditive;
-      if (!p.mask) return;
-      for (double& value : p.mask->values) value = value == 0 ? 0 : 1;
-    });
-  }
-  if (has_mask(given, MaskType::kAdditive)) {
-    list.mask_becomes("mask-before-scale",
-                      [](double value, double scale) { return value * scale; });
-    list.mask_becomes("mask-inverted",
-                      [](double value, double) { return value == -kInfinity ? 0.0 : -kInfinity; });
-  }
-  if (given.mask) list.seen("mask-ignored", [](Problem& p) { p.mask.reset(); });
-  if (!hides(given)) return;
-  list.twisted("mask-after-softmax", Twist::kMaskAfterSoftmax);
-  // Stand-ins for minus infinity that real code uses; the small ones move other rows as well.
-  for (double number : {-1.0, -10.0, -100.0, -1e3, -1e4, -65504.0, -1e9, -3.4028234663852886e38}) {
-    list.twisted("mask-sentinel-finite", Twist::kHiddenByNumber, number);
-    list.twisted("mask-sentinel-finite", Twist::kHiddenByAddition, number);
-  }
-  list.twisted("mask-sentinel-finite", Twist::kHiddenByNumber, 0);
-}
-
 void suppose_causality(SuppositionList& list) {
   const Problem& given = list.problem();
-  if (!given.rules.causal) return;
-  const Index difference = given.whole_kv_len() - given.whole_q_len();
-  list.seen("causal-alignment", [](Problem& p) {
-    const bool top = p.rules.causal_alignment == CausalAlignment::kTopLeft;
-    p.rules.causal_alignment = top ? CausalAlignment::kBottomRight : CausalAlignment::kTopLeft;
-    p.rules.causal_offset.reset();
-  });
-  for (Index offset : {Index{0}, difference}) {
-    list.seen("causal-alignment", [offset](Problem& p) { p.rules.causal_offset = offset; });
-  }
-  for (Index shift : {Index{1}, Index{-1}}) {
+  const bool causal = given.rules.causal;
+  if (causal || windowed(given) || !given.alibi_slopes.empty()) suppose_alignments(list);
+  if (!causal) return;
+  for (Index change : {Index{1}, Index{-1}}) {
+    const char* says = change > 0 ? "each query also sees the next key"
+                                  : "each query sees the keys before its own alone";
     list.allowed("causal-off-by-one",
-                 [shift](const Problem& p, Index b, Index h, Index i, Index j) {
+                 [change](const Problem& p, Index b, Index h, Index i, Index j) {
                    const Sight sight = sight_of(p, b, i);
                    if (!mask_allows(p, b, h, i, j)) return false;
-                   if (shift < 0) return j >= sight.first && j < sight.end && j < sight.position;
-                   return j >= sight.first && j <= sight.position + 1 && j < key_limit(p, b, i);
-                 });
+                   if (change < 0) return j >= sight.first && j < sight.end && j < sight.position;
+                   const Index end = std::min(sight.position + 2, key_limit(p, b, i));
+                   Index first = first_key(p, i);
+                   if (p.rules.window_left >= 0) {
+                     first = std::max(first, sight.position - p.rules.window_left);
+                   }
+                   return j >= first && j < end;
+                 })
+        .says(says);
+    if (!windowed(given)) continue;
+    list.allowed("causal-off-by-one",
+                 [change](const Problem& p, Index b, Index h, Index i, Index j) {
+                   return in_own_sequence(p, b, i, j) && mask_allows(p, b, h, i, j) &&
+                          in_reach(p.rules, sight_of(p, b, i).position + change, j);
+                 })
+        .says(fmt::format("diagonal and window are moved by {:+}", change))
+        .alone();
   }
-  list.seen("causal-missing", [](Problem& p) { p.rules.causal = false; });
-  if (difference > 0) {  // made with a cache of `difference` keys
-    list.allowed("cache-ignored",
-                 [difference](const Problem& p, Index b, Index h, Index i, Index j) {
-                   return j >= difference && may_see(p, b, h, i, j);
-                 });
-    list.seen("cache-order", [difference](Problem& p) {
-      for (Tensor<double>* tensor : {&p.k, &p.v}) roll_rows(*tensor, difference);
-    });
+  list.seen("causal-missing", [](Problem& p) { p.rules.causal = false; })
+      .says("later keys are seen too");
+  for (bool own : {true, false}) {
+    list.allowed("mask-inverted",
+                 [own](const Problem& p, Index b, Index h, Index i, Index j) {
+                   const Index position = sight_of(p, b, i).position;
+                   return in_own_sequence(p, b, i, j) && mask_allows(p, b, h, i, j) &&
+                          (j > position || (own && j == position));
+                 })
+        .says("the causal mask shows the later keys and hides the earlier ones")
+        .alone();
+  }
+  // Hidden by whole tiles: keys of the diagonal's own tile are all seen.
+  for (Index tile : {2, 4, 8, 16, 32, 64, 128}) {
+    if (tile >= given.kv_len()) break;  // that is no mask at all
+    list.allowed("causal-leak",
+                 [tile](const Problem& p, Index b, Index h, Index i, Index j) {
+                   const Index position = sight_of(p, b, i).position;
+                   const Index last = position < 0 ? -1 : position / tile * tile + tile - 1;
+                   return in_own_sequence(p, b, i, j) && mask_allows(p, b, h, i, j) &&
+                          (j <= last) &&
+                          (p.rules.window_left < 0 || j >= position - p.rules.window_left);
+                 })
+        .says(fmt::format("each query sees its whole tile of {} keys", tile))
+        .alone();
   }
 }
 
 void suppose_windows(SuppositionList& list) {
   const Problem& given = list.problem();
-  const bool left = given.rules.window_left >= 0;
-  const bool right = given.rules.window_right >= 0;
+  const Index left = given.rules.window_left;
+  const Index right = given.rules.window_right;
   for (Index change : {Index{1}, Index{-1}}) {
-    if (left && given.rules.window_left + change >= 0) {
-      list.seen("window-off-by-one", [change](Problem& p) { shift(p.rules.window_left, change); });
+    const auto moved = [change](const char* side, Index wanted) {
+      return fmt::format("{} {} where {} was wanted", side, wanted + change, wanted);
+    };
+    const bool left_moves = left >= 0 && left + change >= 0;
+    const bool right_moves = right >= 0 && right + change >= 0;
+    if (left_moves) {
+      list.seen("window-off-by-one", [change](Problem& p) { shift(p.rules.window_left, change); })
+          .says(moved("left", left));
     }
-    if (right && given.rules.window_right + change >= 0) {
-      list.seen("window-off-by-one", [change](Problem& p) { shift(p.rules.window_right, change); });
+    if (right_moves) {
+      list.seen("window-off-by-one", [change](Problem& p) { shift(p.rules.window_right, change); })
+          .says(moved("right", right));
     }
-    if (left && right && given.rules.window_left + change >= 0 &&
-        given.rules.window_right + change >= 0) {
-      list.seen("window-off-by-one", [change](Problem& p) {
-        shift(p.rules.window_left, change);
-        shift(p.rules.window_right, change);
-      });
+    if (left_moves && right_moves) {
+      list.seen("window-off-by-one",
+                [change](Problem& p) {
+                  shift(p.rules.window_left, change);
+                  shift(p.rules.window_right, change);
+                })
+          .says(moved("left", left) + ", " + moved("right", right));
     }
   }
-  if (left) list.seen("window-ignored", [](Problem& p) { p.rules.window_left = -1; });
-  if (right) list.seen("window-ignored", [](Problem& p) { p.rules.window_right = -1; });
-  if (left && right) {
-    list.seen("window-ignored",
-              [](Problem& p) { p.rules.window_left = p.rules.window_right = -1; });
+  if (left >= 0) {
+    list.seen("window-ignored", [](Problem& p) { p.rules.window_left = -1; })
+        .says(fmt::format("earlier keys than the {} before the query's own are seen", left));
+  }
+  if (right >= 0) {
+    list.seen("window-ignored", [](Problem& p) { p.rules.window_right = -1; })
+        .says(fmt::format("later keys than the {} after the query's own are seen", right));
+  }
+  if (left >= 0 && right >= 0) {
+    list.seen("window-ignored", [](Problem& p) { p.rules.window_left = p.rules.window_right = -1; })
+        .says("neither side is cut");
+  }
+  if (left != right && windowed(given)) {
+    list.seen("window-swapped",
+              [](Problem& p) { std::swap(p.rules.window_left, p.rules.window_right); })
+        .says(fmt::format("left {} and right {} where {} and {} were wanted", right, left, left,
+                          right))
+        .alone();
+  }
+  if (left >= 0 && right < 0 && !given.rules.causal) {
+    list.seen("window-swapped", [](Problem& p) { p.rules.window_right = p.rules.window_left; })
+        .says(fmt::format("right {} too, which is open", left))
+        .alone();
   }
 }
 
 void suppose_lengths(SuppositionList& list) {
   const Problem& given = list.problem();
   if (!given.kv_lens.empty()) {
-    list.seen("padding-ignored", [](Problem& p) { p.kv_lens.clear(); });
-    list.add({"padding-ignored",
-              [](const Problem& problem) {
-                Problem open =
-                    restricted(problem, [](const Problem& p, Index b, Index h, Index i, Index j) {
-                      const Index position = sight_of(p, b, i).position;
-                      return (!p.rules.causal || j <= position) && mask_allows(p, b, h, i, j);
-                    });
-                open.kv_lens.clear();
-                return open;
-              },
-              Twist::kNone, 0});
+    list.seen("padding-ignored", [](Problem& p) { p.kv_lens.clear(); })
+        .says("keys beyond kv_lens are read");
+    Supposition aligned;
+    aligned.name = "padding-ignored";
+    aligned.detail = "keys beyond kv_lens are read, the diagonal ends at kv_lens";
+    aligned.as_seen = [](const Problem& problem) {
+      Problem open = restricted(problem, [](const Problem& p, Index b, Index h, Index i, Index j) {
+        return in_reach(p.rules, sight_of(p, b, i).position, j) && mask_allows(p, b, h, i, j);
+      });
+      open.kv_lens.clear();
+      return open;
+    };
+    list.add(std::move(aligned));
+    list.twisted("mask-sentinel-finite", Twist::kPaddingByNumber, 0)
+        .says("padding has score 0 and a share of the weight")
+        .tells_rows()
+        .alone();
+    for (Index change : {Index{1}, Index{-1}}) {
+      list.seen("padding-off-by-one",
+                [change](Problem& p) {
+                  for (Index& length : p.kv_lens) {
+                    length = std::clamp(length + change, Index{0}, p.kv_len());
+                  }
+                })
+          .says(change > 0 ? "one key beyond kv_lens is read" : "the last key is left out")
+          .alone();
+    }
+    list.add([] {
+          Supposition left;
+          left.name = "padding-side";
+          left.as_seen = [](const Problem& problem) {
+            Problem open =
+                restricted(problem, [](const Problem& p, Index b, Index h, Index i, Index j) {
+                  return j >= p.kv_len() - key_count(p, b) && mask_allows(p, b, h, i, j) &&
+                         in_reach(p.rules, sight_of(p, b, i).position, j);
+                });
+            open.kv_lens.clear();
+            return open;
+          };
+          return left;
+        }())
+        .says("the first keys are taken for padding and not the last")
+        .alone();
   }
   if (!given.cu_seqlens_q.empty()) {
-    list.seen("packing-ignored", [](Problem& p) {
-      p.cu_seqlens_q.clear();
-      p.cu_seqlens_k.clear();
-    });
+    list.seen("packing-ignored",
+              [](Problem& p) {
+                p.cu_seqlens_q.clear();
+                p.cu_seqlens_k.clear();
+              })
+        .says("packed sequences see each other");
+    list.add([] {
+          Supposition local;
+          local.name = "packing-ignored";
+          local.as_seen = [](const Problem& problem) {
+            Problem open =
+                restricted(problem, [](const Problem& p, Index b, Index h, Index i, Index j) {
+                  return in_reach(p.rules, sight_of(p, b, i).position, j) && j < key_count(p, b) &&
+                         mask_allows(p, b, h, i, j);
+                });
+            open.cu_seqlens_q.clear();
+            open.cu_seqlens_k.clear();
+            return open;
+          };
+          return local;
+        }())
+        .says("packed sequences see each other, up to the diagonal of each")
+        .alone();
+  }
+}
+
+// Where the case says nothing, it may be the case that is incomplete and not the implementation.
+void suppose_undeclared(SuppositionList& list) {
+  const Problem& given = list.problem();
+  constexpr Index kMostTried = 64;
+  const bool square = given.whole_q_len() == given.whole_kv_len() && given.kv_lens.empty();
+  if (!given.rules.causal) {
+    for (CausalAlignment corner : {CausalAlignment::kTopLeft, CausalAlignment::kBottomRight}) {
+      const bool top = corner == CausalAlignment::kTopLeft;
+      list.seen("causal-undeclared",
+                [corner](Problem& p) {
+                  p.rules.causal = true;
+                  p.rules.causal_alignment = corner;
+                })
+          .says(square ? "it is causal, which the case does not say"
+                       : fmt::format("it is causal, aligned {}, which the case does not say",
+                                     top ? "top-left" : "bottom-right"))
+          .alone();
+      if (square) break;
+    }
+  }
+  if (windowed(given)) return;
+  for (Index size = 0; size + 1 < std::min(given.kv_len(), kMostTried); ++size) {
+    list.seen("window-undeclared", [size](Problem& p) { p.rules.window_left = size; })
+        .says(fmt::format("it has a window of left {}, which the case does not say", size))
+        .alone();
+    if (given.rules.causal) continue;
+    list.seen("window-undeclared",
+              [size](Problem& p) { p.rules.window_left = p.rules.window_right = size; })
+        .says(
+            fmt::format("it has a window of left and right {}, which the case does not say", size))
+        .alone();
+    list.seen("window-undeclared",
+              [size](Problem& p) {
+                p.rules.causal = true;
+                p.rules.window_left = size;
+              })
+        .says(fmt::format("it is causal with left {}, which the case does not say", size))
+        .alone();
   }
 }
 

@@ -1,3 +1,5 @@
+// Steps that are taken differently across rows; those within a row are in twisted_rows.cpp.
+
 #include "check/twisted_attention.h"
 
 #include <algorithm>
@@ -6,6 +8,7 @@
 #include <utility>
 
 #include "check/case_file.h"
+#include "core/parallel.h"
 
 namespace attn {
 
@@ -45,10 +48,9 @@ void mix(const AttentionProblem& problem, AttentionAnswer& answer) {
   });
 }
 
-// Softmax of the answer's scores over whatever shares a group; a sink takes part where a group is
-// a row. group(place) numbers them from 0.
+// Softmax of the answer's scores over whatever shares a group. group(place) numbers them from 0.
 template <class Group>
-void normalise(const AttentionProblem& problem, Index groups, bool with_sinks, const Group& group,
+void normalise(const AttentionProblem& problem, Index groups, const Group& group,
                AttentionAnswer& answer) {
   std::vector<double> top(static_cast<std::size_t>(groups), -kInfinity);
   std::vector<double> sum(static_cast<std::size_t>(groups), 0);
@@ -58,15 +60,6 @@ void normalise(const AttentionProblem& problem, Index groups, bool with_sinks, c
     const double score = answer.scores.values[at];
     if (score > highest || std::isnan(score)) highest = score;
   });
-  if (with_sinks && !problem.sinks.empty()) {
-    for (std::size_t row = 0; row < top.size(); ++row) {
-      const auto head =
-          static_cast<std::size_t>(static_cast<Index>(row) / problem.q_len() % problem.heads());
-      if (top[row] == -kInfinity) continue;
-      top[row] = std::max(top[row], problem.sinks[head]);
-      sum[row] = std::exp(problem.sinks[head] - top[row]);
-    }
-  }
   for_each_score(problem, [&](std::size_t at, Place p) {
     const double score = answer.scores.values[at];
     const std::size_t mine = group_at(p);
@@ -79,187 +72,47 @@ void normalise(const AttentionProblem& problem, Index groups, bool with_sinks, c
   mix(problem, answer);
 }
 
-void normalise_rows(const AttentionProblem& problem, AttentionAnswer& answer) {
-  const Index rows = problem.q_len();
-  const Index heads = problem.heads();
-  normalise(
-      problem, problem.batch() * heads * rows, true,
-      [=](Place p) { return (p.b * heads + p.h) * rows + p.i; }, answer);
-}
-
-// Scores and all else of the problem with some rules changed.
-template <class Change>
-AttentionAnswer under(const AttentionProblem& problem, int threads, const Change& change) {
-  AttentionProblem changed = problem;
-  change(changed);
-  return reference_attention(changed, true, threads);
-}
-
-void lift_masks(AttentionProblem& problem) {
-  problem.rules.causal = false;
-  problem.rules.window_left = -1;
-  problem.rules.window_right = -1;
-  problem.mask.reset();
-}
-
-AttentionAnswer softcap_after_mask(const AttentionProblem& problem, int threads) {
-  const double cap = problem.rules.softcap;
-  AttentionAnswer answer =
-      under(problem, threads, [](AttentionProblem& changed) { changed.rules.softcap = 0; });
-  if (cap > 0) {
-    for (double& score : answer.scores.values) score = cap * std::tanh(score / cap);
-  }
-  normalise_rows(problem, answer);
-  return answer;
-}
-
-AttentionAnswer raw_scores_in_f16(const AttentionProblem& problem, int threads) {
-  AttentionAnswer answer = reference_attention(problem, true, threads);
-  AttentionProblem unscaled = problem;
-  unscaled.rules.scale = 1;
-  const Tensor<double> raw = reference_scores(unscaled, ScoreStage::kRaw, threads);
-  const double cap = problem.rules.softcap;
-  const auto capped = [cap](double score) {
-    return cap > 0 ? cap * std::tanh(score / cap) : score;
-  };
-  for (std::size_t n = 0; n < raw.values.size(); ++n) {
-    double& score = answer.scores.values[n];
-    if (score == -kInfinity) continue;
-    const double rounded = f16_to_float(float_to_f16(static_cast<float>(raw.values[n])));
-    score += capped(rounded * problem.scale()) - capped(raw.values[n] * problem.scale());
-  }
-  normalise_rows(problem, answer);
-  return answer;
-}
-
 AttentionAnswer softmax_elsewhere(const AttentionProblem& problem, Twist twist, int threads) {
   AttentionAnswer answer = reference_attention(problem, true, threads);
   const Index batch = problem.batch();
   const Index heads = problem.heads();
   const Index rows = problem.q_len();
   const Index keys = problem.kv_len();
-  if (twist == Twist::kSoftmaxOverQueries) {
-    normalise(
-        problem, batch * heads * keys, false,
-        [=](Place p) { return (p.b * heads + p.h) * keys + p.j; }, answer);
-  } else if (twist == Twist::kSoftmaxOverHeads) {
-    normalise(
-        problem, batch * rows * keys, false,
-        [=](Place p) { return (p.b * rows + p.i) * keys + p.j; }, answer);
-  } else if (twist == Twist::kSoftmaxOverMatrix) {
-    normalise(
-        problem, batch * heads, false, [=](Place p) { return p.b * heads + p.h; }, answer);
-  } else {
-    normalise(
-        problem, 1, false, [](Place) { return 0; }, answer);
+  const auto over = [&](Index groups, const auto& group) {
+    normalise(problem, groups, group, answer);
+  };
+  switch (twist) {
+    case Twist::kSoftmaxOverQueries:
+      over(batch * heads * keys, [=](Place p) { return (p.b * heads + p.h) * keys + p.j; });
+      break;
+    case Twist::kSoftmaxOverHeads:
+      over(batch * rows * keys, [=](Place p) { return (p.b * rows + p.i) * keys + p.j; });
+      break;
+    case Twist::kSoftmaxOverBatch:
+      over(heads * rows * keys, [=](Place p) { return (p.h * rows + p.i) * keys + p.j; });
+      break;
+    case Twist::kSoftmaxOverMatrix:
+      over(batch * heads, [=](Place p) { return p.b * heads + p.h; });
+      break;
+    case Twist::kSoftmaxOverSequence:
+      over(batch, [](Place p) { return p.b; });
+      break;
+    default:
+      over(1, [](Place) { return Index{0}; });
   }
   return answer;
 }
 
-AttentionAnswer no_division(const AttentionProblem& problem, int threads) {
-  AttentionAnswer answer = reference_attention(problem, true, threads);
-  const Index keys = problem.kv_len();
-  for (Index row = 0; row < answer.lse.size(); ++row) {
-    double* weights = answer.weights.data() + row * keys;
-    const double* scores = answer.scores.data() + row * keys;
-    if (keys == 0) continue;
-    const double top = *std::max_element(scores, scores + keys);
-    for (Index j = 0; j < keys; ++j) {
-      weights[j] = scores[j] == -kInfinity ? 0 : std::exp(scores[j] - top);
-    }
-  }
-  mix(problem, answer);
-  return answer;
-}
-
-AttentionAnswer no_max_subtraction(const AttentionProblem& problem, int threads) {
-  AttentionAnswer answer = reference_attention(problem, true, threads);
-  const Index keys = problem.kv_len();
-  for (Index row = 0; row < answer.lse.size(); ++row) {
-    double* weights = answer.weights.data() + row * keys;
-    const double* scores = answer.scores.data() + row * keys;
-    double sum = 0;
-    for (Index j = 0; j < keys; ++j) {
-      weights[j] = static_cast<double>(std::exp(static_cast<float>(scores[j])));
-      sum += weights[j];
-    }
-    if (answer.lse.data()[row] == -kInfinity) continue;  // a row without keys is as it was
-    for (Index j = 0; j < keys; ++j) weights[j] /= sum;
-  }
-  mix(problem, answer);
-  return answer;
-}
-
-AttentionAnswer mask_after_softmax(const AttentionProblem& problem, int threads) {
-  const AttentionAnswer truth = reference_attention(problem, true, threads);
-  AttentionAnswer answer = under(problem, threads, lift_masks);
-  for (std::size_t n = 0; n < truth.scores.values.size(); ++n) {
-    if (truth.scores.values[n] == -kInfinity) answer.weights.values[n] = 0;
-  }
-  mix(problem, answer);
-  return answer;
-}
-
-AttentionAnswer hidden_by(const AttentionProblem& problem, double number, bool added, int threads) {
-  AttentionAnswer answer = reference_attention(problem, true, threads);
-  const AttentionAnswer open = under(problem, threads, lift_masks);
-  for (std::size_t n = 0; n < answer.scores.values.size(); ++n) {
-    if (answer.scores.values[n] != -kInfinity || open.scores.values[n] == -kInfinity) continue;
-    answer.scores.values[n] = added ? open.scores.values[n] + number : number;
-  }
-  normalise_rows(problem, answer);
-  return answer;
-}
-
-AttentionAnswer mean_where_dead(const AttentionProblem& problem, int threads) {
-  AttentionAnswer answer = reference_attention(problem, true, threads);
-  const AttentionAnswer open = under(problem, threads, lift_masks);
-  const Index keys = problem.kv_len();
-  for (Index row = 0; row < answer.lse.size(); ++row) {
-    if (answer.lse.data()[row] != -kInfinity) continue;
-    const double* scores = open.scores.data() + row * keys;
-    const auto count =
-        std::count_if(scores, scores + keys, [](double score) { return score != -kInfinity; });
-    for (Index j = 0; j < keys; ++j) {
-      answer.weights.data()[row * keys + j] =
-          scores[j] == -kInfinity ? 0 : 1.0 / static_cast<double>(count);
-    }
-  }
-  mix(problem, answer);
-  return answer;
-}
-
-AttentionAnswer forgotten_rescale(const AttentionProblem& problem, Index tile, bool sum_too,
-                                  int threads) {
-  AttentionAnswer answer = reference_attention(problem, true, threads);
-  const Index keys = problem.kv_len();
-  for (Index row = 0; row < answer.lse.size(); ++row) {
-    const double* scores = answer.scores.data() + row * keys;
-    double* weights = answer.weights.data() + row * keys;
-    double top = -kInfinity;
-    double sum = 0;
-    for (Index begin = 0; begin < keys; begin += tile) {
-      const Index end = std::min(keys, begin + tile);
-      const double last = top;
-      for (Index j = begin; j < end; ++j) top = std::max(top, scores[j]);
-      if (!sum_too && last != -kInfinity) sum *= std::exp(last - top);
-      for (Index j = begin; j < end; ++j) {
-        weights[j] = scores[j] == -kInfinity ? 0 : std::exp(scores[j] - top);
-        sum += weights[j];
-      }
-    }
-    if (sum == 0) continue;
-    for (Index j = 0; j < keys; ++j) weights[j] /= sum;
-  }
-  mix(problem, answer);
-  return answer;
-}
-
-AttentionAnswer out_stored_by_rows(const AttentionProblem& problem, int threads) {
+AttentionAnswer out_stored(const AttentionProblem& problem, bool by_rows, int threads) {
   AttentionAnswer answer = reference_attention(problem, true, threads);
   const Shape shape = answer.out.shape;
-  answer.out = swap_layout(answer.out);
-  answer.out.shape = shape;
+  if (by_rows) {
+    answer.out = swap_layout(answer.out);
+    answer.out.shape = shape;
+  } else {
+    std::swap(answer.out.shape[1], answer.out.shape[2]);
+    answer.out = swap_layout(answer.out);
+  }
   return answer;
 }
 
@@ -280,44 +133,56 @@ AttentionAnswer heads_as_rows(const AttentionProblem& problem, int threads) {
   return answer;
 }
 
+void copy_row(const std::vector<double>& row, Index at, Tensor<double>& tensor) {
+  std::copy(row.begin(), row.end(), tensor.data() + at * static_cast<Index>(row.size()));
+}
+
 }  // namespace
+
+AttentionAnswer TwistedAttention::all(int threads) const {
+  switch (twist_) {
+    case Twist::kNone:
+      return reference_attention(problem_, true, threads);
+    case Twist::kSoftmaxOverQueries:
+    case Twist::kSoftmaxOverHeads:
+    case Twist::kSoftmaxOverBatch:
+    case Twist::kSoftmaxOverMatrix:
+    case Twist::kSoftmaxOverSequence:
+    case Twist::kSoftmaxOverAll:
+      return softmax_elsewhere(problem_, twist_, threads);
+    case Twist::kOutStoredByRows:
+      return out_stored(problem_, true, threads);
+    case Twist::kOutStoredByHeads:
+      return out_stored(problem_, false, threads);
+    case Twist::kHeadsAsRows:
+      return heads_as_rows(problem_, threads);
+    default:
+      break;
+  }
+  AttentionAnswer answer;
+  answer.out =
+      Tensor<double>({problem_.batch(), problem_.heads(), problem_.q_len(), problem_.value_dim()});
+  answer.lse = Tensor<double>({problem_.batch(), problem_.heads(), problem_.q_len()});
+  answer.weights =
+      Tensor<double>({problem_.batch(), problem_.heads(), problem_.q_len(), problem_.kv_len()});
+  answer.scores = answer.weights;
+  parallel_for(problem_.batch() * problem_.heads(), threads, [&](Index head, int) {
+    AttentionRow one;
+    for (Index i = 0; i < problem_.q_len(); ++i) {
+      row(head / problem_.heads(), head % problem_.heads(), i, one);
+      const Index at = head * problem_.q_len() + i;
+      copy_row(one.out, at, answer.out);
+      copy_row(one.weights, at, answer.weights);
+      copy_row(one.scores, at, answer.scores);
+      answer.lse.data()[at] = one.lse;
+    }
+  });
+  return answer;
+}
 
 AttentionAnswer twisted_attention(const AttentionProblem& problem, Twist twist, double parameter,
                                   int threads) {
-  switch (twist) {
-    case Twist::kNone:
-      break;
-    case Twist::kSoftcapAfterMask:
-      return softcap_after_mask(problem, threads);
-    case Twist::kRawScoresInF16:
-      return raw_scores_in_f16(problem, threads);
-    case Twist::kSoftmaxOverQueries:
-    case Twist::kSoftmaxOverHeads:
-    case Twist::kSoftmaxOverMatrix:
-    case Twist::kSoftmaxOverAll:
-      return softmax_elsewhere(problem, twist, threads);
-    case Twist::kNoDivision:
-      return no_division(problem, threads);
-    case Twist::kNoMaxSubtraction:
-      return no_max_subtraction(problem, threads);
-    case Twist::kMaskAfterSoftmax:
-      return mask_after_softmax(problem, threads);
-    case Twist::kHiddenByNumber:
-      return hidden_by(problem, parameter, false, threads);
-    case Twist::kHiddenByAddition:
-      return hidden_by(problem, parameter, true, threads);
-    case Twist::kMeanWhereDead:
-      return mean_where_dead(problem, threads);
-    case Twist::kForgottenRescale:
-      return forgotten_rescale(problem, static_cast<Index>(parameter), true, threads);
-    case Twist::kForgottenOutRescale:
-      return forgotten_rescale(problem, static_cast<Index>(parameter), false, threads);
-    case Twist::kOutStoredByRows:
-      return out_stored_by_rows(problem, threads);
-    case Twist::kHeadsAsRows:
-      return heads_as_rows(problem, threads);
-  }
-  return reference_attention(problem, true, threads);
+  return TwistedAttention(problem, twist, parameter).all(threads);
 }
 
 }  // namespace attn

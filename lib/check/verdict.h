@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "check/diagnosis.h"
 #include "check/metrics.h"
 #include "core/index.h"
 
@@ -31,7 +32,7 @@ struct Check {
 /// All checks of one subject. A law without data is no pass.
 struct Verdict {
   std::vector<Check> checks;
-  std::vector<std::string> diagnosis;  // names of the mistakes that explain a failure
+  std::vector<Diagnosis> diagnosis;  // what explains a failure, the most specific first
 
   /// Fails if any check that counts does, passes if one was made at all.
   Outcome outcome() const;

@@ -30,4 +30,8 @@ std::uint16_t float_to_f16(float value);
 float bf16_to_float(std::uint16_t bits);
 std::uint16_t float_to_bf16(float value);
 
+/// The nearest number with 10 bits after the point and the range of float: what tensor cores make
+/// of a float (TF32).
+double tf32_rounded(double value);
+
 }  // namespace attn

@@ -91,7 +91,7 @@ TEST(AttentionCases, GetTheirVerdicts) {
 
 TEST(AttentionCases, GetTheNameOfTheirMistake) {
   for_each_case([](const nlohmann::json& entry, const fs::path& folder) {
-    const std::vector<std::string> names = report_of(entry, folder).verdict.diagnosis;
+    const std::vector<std::string> names = names_of(report_of(entry, folder).verdict.diagnosis);
     if (entry.at("expected") == "pass") {
       EXPECT_THAT(names, ::testing::IsEmpty()) << entry.at("name");
       return true;

@@ -54,7 +54,7 @@ Verdict verdict_of(const AttentionCase& recorded) {
 std::vector<std::string> names_of(const AttentionCase& recorded) {
   const Verdict verdict = verdict_of(recorded);
   EXPECT_EQ(verdict.outcome(), Outcome::kFail);
-  return verdict.diagnosis;
+  return names_of(verdict.diagnosis);
 }
 
 AttentionProblem grouped() {
@@ -179,7 +179,7 @@ TEST(CheckGradient, OneWrongNumberIsFoundAndPlaced) {
     if (check.name != "dk") continue;
     EXPECT_THAT(check.where, ElementsAre(1, 0, 4, 6));
   }
-  EXPECT_THAT(verdict.diagnosis, ElementsAre("numeric-error"));
+  EXPECT_THAT(names_of(verdict.diagnosis), ElementsAre("numeric-error"));
 }
 
 TEST(CheckGradient, NaNIsSaid) {

@@ -1,7 +1,6 @@
 #include "attn-check/report.h"
 
 #include <fmt/core.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -10,6 +9,7 @@
 #include <vector>
 
 #include "attn-check/nearness.h"
+#include "check/explanations.h"
 #include "check/rules_text.h"
 #include "cli/json.h"
 #include "cli/picture.h"
@@ -86,10 +86,23 @@ Json checks_json(const Verdict& verdict) {
   return checks;
 }
 
+Json diagnoses_json(const std::vector<Diagnosis>& diagnosis) {
+  Json all = Json::array();
+  for (const Diagnosis& one : diagnosis) {
+    Json json;
+    json["name"] = one.name;
+    json["detail"] = one.detail;
+    json["kind"] = diagnosis_kind_name(one.kind);
+    all.push_back(std::move(json));
+  }
+  return all;
+}
+
 Json verdict_json(const Verdict& verdict) {
   Json document;
   document["verdict"] = verdict_word(verdict.outcome());
-  document["diagnosis"] = verdict.diagnosis;
+  document["diagnosis"] = names_of(verdict.diagnosis);
+  document["diagnoses"] = diagnoses_json(verdict.diagnosis);
   document["checks"] = checks_json(verdict);
   return document;
 }
@@ -201,6 +214,16 @@ void print_laws(const ExampleRun& run, cli::Report& report) {
   line("causal: so do these", run.verdict, "causal-out");
 }
 
+// What it is, then what is known of the mistake in general.
+void print_diagnosis(const std::vector<Diagnosis>& diagnosis, cli::Report& report) {
+  for (const Diagnosis& one : diagnosis) {
+    report.print("diagnosis: {}{}{}\n", one.name, one.detail.empty() ? "" : ": ", one.detail);
+    const Explanation* known = find_explanation(one.name);
+    if (known == nullptr) continue;
+    report.print("  {}\n  {}\n", known->what, known->cause);
+  }
+}
+
 Json matrix_json(const Tensor<double>& tensor) {
   Json rows = Json::array();
   const Matrix<const double> matrix = tensor.matrix();
@@ -245,9 +268,7 @@ void print_case(const std::string& name, const AttentionCase& recorded,
   report.print("\nthis program's own float32 kernel on the same inputs\n{}",
                verdict_table(found.kernel).text());
   report.print("\nverdict: {}\n", verdict_word(found.verdict.outcome()));
-  if (!found.verdict.diagnosis.empty()) {
-    report.print("diagnosis: {}\n", fmt::join(found.verdict.diagnosis, ", "));
-  }
+  print_diagnosis(found.verdict.diagnosis, report);
   if (style.show) {
     report.print("\nweights\n{}", maps_picture(problem, found.fast.weights, session.terminal()));
   }

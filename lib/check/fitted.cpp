@@ -1,0 +1,172 @@
+#include "check/fitted.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <string>
+#include <utility>
+
+#include "check/supposition_list.h"
+
+namespace attn {
+
+namespace {
+
+using Problem = AttentionProblem;
+
+constexpr Index kSteps = 60;     // of the first look, evenly on a logarithmic scale
+constexpr Index kValleys = 3;    // how many of the nearest are looked at closely
+constexpr Index kHalvings = 70;  // golden sections: 0.618^70 is below a double's last place
+
+// A mistake for each number.
+struct Family {
+  const char* name;
+  double least, most;  // of the number's size
+  double sign;
+  std::function<Supposition(double number)> supposed;
+};
+
+double nearest(const Matcher& matcher, const Problem& problem, const Family& family, double low,
+               double high) {
+  constexpr double kGolden = 0.6180339887498949;
+  const auto distance = [&](double logarithm) {
+    const Supposition one = family.supposed(family.sign * std::exp(logarithm));
+    return matcher.distance(one.as_seen(problem), one.twist, one.parameter);
+  };
+  double a = high - kGolden * (high - low);
+  double b = low + kGolden * (high - low);
+  double at_a = distance(a);
+  double at_b = distance(b);
+  for (Index n = 0; n < kHalvings && high - low > 1e-14; ++n) {
+    if (at_a <= at_b) {
+      high = b;
+      b = a;
+      at_b = at_a;
+      a = high - kGolden * (high - low);
+      at_a = distance(a);
+    } else {
+      low = a;
+      a = b;
+      at_a = at_b;
+      b = low + kGolden * (high - low);
+      at_b = distance(b);
+    }
+  }
+  return (low + high) / 2;
+}
+
+std::optional<Supposition> fitted(const Matcher& matcher, const Problem& problem,
+                                  const Family& family) {
+  const double first = std::log(family.least);
+  const double step = (std::log(family.most) - first) / static_cast<double>(kSteps);
+  std::vector<std::pair<double, double>> looks;  // distance, logarithm
+  for (Index n = 0; n <= kSteps; ++n) {
+    const double logarithm = first + step * static_cast<double>(n);
+    const Supposition one = family.supposed(family.sign * std::exp(logarithm));
+    looks.emplace_back(matcher.distance(one.as_seen(problem), one.twist, one.parameter), logarithm);
+  }
+  std::vector<std::pair<double, double>> valleys;
+  for (std::size_t n = 0; n < looks.size(); ++n) {
+    const bool left = n == 0 || looks[n].first <= looks[n - 1].first;
+    const bool right = n + 1 == looks.size() || looks[n].first <= looks[n + 1].first;
+    if (left && right) valleys.push_back(looks[n]);
+  }
+  std::sort(valleys.begin(), valleys.end());
+  for (std::size_t n = 0; n < valleys.size() && n < static_cast<std::size_t>(kValleys); ++n) {
+    const double middle = valleys[n].second;
+    const double found = nearest(matcher, problem, family, middle - step, middle + step);
+    Supposition one = family.supposed(family.sign * std::exp(found));
+    if (matcher.fit(one) != Matcher::Fit::kNo) return one;
+  }
+  return std::nullopt;
+}
+
+Supposition changed(const char* name, std::string says, std::function<void(Problem&)> change) {
+  Supposition one;
+  one.name = name;
+  one.detail = std::move(says);
+  one.as_seen = [change = std::move(change)](const Problem& problem) {
+    Problem seen = problem;
+    change(seen);
+    return seen;
+  };
+  return one;
+}
+
+Supposition hidden_by(Twist twist, double number, const char* says) {
+  Supposition one;
+  one.name = "mask-sentinel-finite";
+  one.detail = fmt::format("{} {:.6g}", says, number);
+  one.as_seen = [](const Problem& problem) { return problem; };
+  one.twist = twist;
+  one.parameter = number;
+  return one.tells_rows();
+}
+
+std::vector<Family> families(const Problem& problem) {
+  std::vector<Family> all;
+  const double scale = problem.scale();
+  const double size = scale == 0 ? 1 : std::abs(scale);
+  all.push_back({"wrong-scale", size / 1e3, size * 1e3, 1, [scale](double number) {
+                   return changed("wrong-scale",
+                                  fmt::format("{:.6g} where {:.6g} was wanted", number, scale),
+                                  [number](Problem& p) { p.rules.scale = number; });
+                 }});
+  const double cap = problem.rules.softcap;
+  const std::string wanted = cap > 0 ? fmt::format("{:.6g} was wanted", cap) : "none was declared";
+  all.push_back({"softcap", cap > 0 ? cap / 1e2 : 0.05, cap > 0 ? cap * 1e2 : 500, 1,
+                 [cap, wanted](double number) {
+                   return changed(cap > 0 ? "wrong-softcap" : "softcap-undeclared",
+                                  fmt::format("a cap of {:.6g} where {}", number, wanted),
+                                  [number](Problem& p) { p.rules.softcap = number; });
+                 }});
+  if (hides(problem)) {
+    all.push_back({"mask-sentinel-finite", 0.1, 1e5, -1, [](double number) {
+                     return hidden_by(Twist::kHiddenByNumber, number, "hidden scores are");
+                   }});
+    all.push_back({"mask-sentinel-finite", 0.1, 1e5, -1, [](double number) {
+                     return hidden_by(Twist::kHiddenByAddition, number, "hidden scores have added");
+                   }});
+  }
+  if (!problem.alibi_slopes.empty()) {
+    all.push_back({"alibi-slopes", 1e-3, 1e3, 1, [](double factor) {
+                     return changed("alibi-slopes",
+                                    fmt::format("all slopes are {:.6g} times too large", factor),
+                                    [factor](Problem& p) {
+                                      for (double& slope : p.alibi_slopes) slope *= factor;
+                                    });
+                   }});
+  }
+  if (!problem.sinks.empty()) {
+    all.push_back({"sink-scaled", 1e-3, 1e3, 1, [](double factor) {
+                     return changed("sink-scaled",
+                                    fmt::format("all sinks are {:.6g} times too large", factor),
+                                    [factor](Problem& p) {
+                                      for (double& sink : p.sinks) sink *= factor;
+                                    });
+                   }});
+  }
+  return all;
+}
+
+}  // namespace
+
+std::vector<Diagnosis> fitted_mistakes(const Findings& findings, const Matcher& matcher) {
+  std::vector<Diagnosis> found;
+  const Problem& problem = findings.recorded.problem;
+  for (const Family& family : families(problem)) {
+    const std::optional<Supposition> one = fitted(matcher, problem, family);
+    if (!one) continue;
+    Diagnosis diagnosis{one->name, one->detail, DiagnosisKind::kMistake};
+    if (one->rows_told) {
+      const std::string rows = matcher.moved_rows(*one);
+      if (!rows.empty()) diagnosis.detail += "; " + rows;
+    }
+    found.push_back(std::move(diagnosis));
+  }
+  return found;
+}
+
+}  // namespace attn
