@@ -3,13 +3,12 @@
 #include <optional>
 
 #include "bench/decode_subject.h"
+#include "nn/kv_cache.h"
 #include "nn/pass.h"
 
 namespace attn {
 
-/// What the subjects share: one cache (KvSlot of a layer, KvCache of a model), the rows counted and
-/// the memory of a pass.
-template <class Cache>
+/// What the subjects share: a cache, the rows counted and the memory of a pass.
 class CachedSubject : public DecodeSubject {
  public:
   void restart() override {
@@ -21,19 +20,17 @@ class CachedSubject : public DecodeSubject {
   }
   void recompute(Index length, float* output) override { run(0, length, nullptr, output); }
   Index key_rows() const override { return counts_.each(); }
-  Index cache_bytes() const override {
-    return cache_->bytes() / cache_->capacity() * cache_->length();
-  }
+  Index cache_bytes() const override { return cache_->bytes_of_rows(); }
 
  protected:
   explicit CachedSubject(int threads) : work_(threads) {}
 
   /// Processes the `count` tokens from `first` on, with or without the cache; `output` gets the
   /// last one's.
-  virtual void run(Index first, Index count, Cache* cache, float* output) = 0;
+  virtual void run(Index first, Index count, KvCache<float>* cache, float* output) = 0;
 
   Workspace work_;
-  std::optional<Cache> cache_;  // set by the constructor of the subject
+  std::optional<KvCache<float>> cache_;  // set by the constructor of the subject
   KeyRowCounts counts_;
 };
 

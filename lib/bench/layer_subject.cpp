@@ -66,13 +66,14 @@ LayerSubject::LayerSubject(const LayerShape& shape, Index capacity, int threads,
   for (float& value : tokens_) value = static_cast<float>(rng.normal());
 }
 
-void LayerSubject::run(Index first, Index count, KvSlot<float>* slot, float* output) {
+void LayerSubject::run(Index first, Index count, KvCache<float>* cache, float* output) {
   const Arena::Scope scope(work_.arena());
   Pass<float> pass{params_.values(), work_};
   pass.counts = &counts_;
   Sequences rows;
   rows.seq_len = count;
   const Matrix<const float> x(tokens_.data() + first * shape_.dim, count, shape_.dim);
+  KvSlot<float>* slot = cache != nullptr ? &cache->self(0) : nullptr;
   const Matrix<float> y = attention_.forward(pass, x, rows, nullptr, slot, nullptr);
   std::copy_n(y.row(count - 1), shape_.dim, output);
 }

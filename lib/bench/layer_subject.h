@@ -25,7 +25,7 @@ void validate(const LayerShape& shape);
 /// that no integer holds it.
 double layer_subject_bytes(const LayerShape& shape, Index capacity);
 
-class LayerSubject : public CachedSubject<KvSlot<float>> {
+class LayerSubject : public CachedSubject {
  public:
   /// capacity: most tokens it will process.
   LayerSubject(const LayerShape& shape, Index capacity, int threads, std::uint64_t seed);
@@ -37,7 +37,7 @@ class LayerSubject : public CachedSubject<KvSlot<float>> {
   Index weight_bytes() const override;
 
  private:
-  void run(Index first, Index count, KvSlot<float>* slot, float* output) override;
+  void run(Index first, Index count, KvCache<float>* cache, float* output) override;
 
   LayerShape shape_;
   ParamStore<float> params_;

@@ -13,7 +13,7 @@ namespace attn {
 double model_subject_bytes(const ModelConfig& config, Index capacity);
 
 /// A whole decoder, fed with token ids drawn evenly from its vocabulary.
-class ModelSubject : public CachedSubject<KvCache<float>> {
+class ModelSubject : public CachedSubject {
  public:
   /// capacity: most tokens it will process. Throws UsageError where that passes the model's longest
   /// sequence, ShapeError for a model that is no decoder.

@@ -48,7 +48,7 @@ void DecodeSession<T>::begin(Index context) {
   if (!settings_.use_cache) return;
   const Index rows =
       settings_.window > 0 ? std::min(settings_.window, settings_.capacity) : settings_.capacity;
-  cache_.emplace(model_.make_cache(1, rows, context));
+  cache_.emplace(model_.make_cache(1, rows, context, settings_.paging));
 }
 
 template <class T>
@@ -74,9 +74,7 @@ Matrix<const T> DecodeSession<T>::feed_each(std::span<const Index> ids) {
   if (settings_.window > 0 && length_ > settings_.window) {
     first = length_ - settings_.window;
     // What the cache remembers was computed from tokens that have left the window.
-    for (Index layer = 0; cache_ && layer < cache_->layers(); ++layer) {
-      cache_->self(layer).truncate(0);
-    }
+    if (cache_) cache_->forget_rows();
   }
   const Index chunk = cache_ && settings_.prefill_chunk > 0 ? settings_.prefill_chunk : length_;
   for (; first < length_; first += chunk) compute(first, std::min(chunk, length_ - first));

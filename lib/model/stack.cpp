@@ -29,25 +29,32 @@ Stack<T>::Stack(ParamStore<T>& store, const ModelConfig& config, const Shape& sh
 // Token rows, and where positions enter at this door, the positions' rows beneath them.
 template <class T>
 Matrix<T> Stack<T>::embed(const Pass<T>& pass, std::span<const Index> ids, const Sequences& rows,
-                          Index pos0) const {
+                          const KvCache<T>* cache) const {
   Matrix<T> x = tokens_.forward(pass, ids);
   if (position_ != Position::kSinusoidal && position_ != Position::kLearned) return x;
-  const Arena::Scope scope(pass.arena());
   Matrix<T> places;
-  if (positions_) {
-    Index* at = pass.arena().template allocate<Index>(rows.seq_len);
-    for (Index i = 0; i < rows.seq_len; ++i) at[i] = pos0 + i;
-    places = positions_->forward(
-        pass, std::span<const Index>(at, static_cast<std::size_t>(rows.seq_len)));
-  } else {
-    constexpr double kBase = 10000;
-    places = pass.arena().template matrix<T>(rows.seq_len, dim_);
-    sinusoidal_positions<T>(kBase, pos0, places);
-  }
+  Index pos0 = -1;  // of the first of them
+  const Arena::Scope scope(pass.arena());
   for (Index i = 0; i < rows.batch; ++i) {
+    const Index wanted = cache != nullptr ? cache->length(i) : 0;
+    if (wanted != pos0) places = places_from(pass, wanted, rows.seq_len);
+    pos0 = wanted;
     add<T>(places, x.row_block(i * rows.seq_len, rows.seq_len));
   }
   return x;
+}
+
+template <class T>
+Matrix<T> Stack<T>::places_from(const Pass<T>& pass, Index pos0, Index count) const {
+  if (positions_) {
+    Index* at = pass.arena().template allocate<Index>(count);
+    for (Index i = 0; i < count; ++i) at[i] = pos0 + i;
+    return positions_->forward(pass, std::span<const Index>(at, static_cast<std::size_t>(count)));
+  }
+  constexpr double kBase = 10000;
+  const Matrix<T> places = pass.arena().template matrix<T>(count, dim_);
+  sinusoidal_positions<T>(kBase, pos0, places);
+  return places;
 }
 
 template <class T>
@@ -73,7 +80,7 @@ Matrix<T> Stack<T>::forward(const Pass<T>& pass, std::span<const Index> ids, con
     tape->rows = rows;
     tape->blocks.resize(blocks_.size());
   }
-  Matrix<T> x = embed(pass, ids, rows, cache != nullptr ? cache->length() : 0);
+  Matrix<T> x = embed(pass, ids, rows, cache);
   drop_sequences<T>(pass.dropout, tokens_.weight(), rows, x);
   look(pass, "embedding", x, rows);
   for (std::size_t i = 0; i < blocks_.size(); ++i) {

@@ -37,9 +37,9 @@ class Stack {
 
   const Embedding<T>& tokens() const { return tokens_; }
 
-  /// ids (rows.batch * rows.seq_len) -> (rows, dim). With a cache, row 0 stands at position
-  /// cache->length(). Cache, tape and context may be null. Without a tape the memory in use does
-  /// not grow with depth.
+  /// ids (rows.batch * rows.seq_len) -> (rows, dim). With a cache, a
+  /// sequence's first row stands at position cache->length(sequence). Cache, tape and context may
+  /// be null. Without a tape the memory in use does not grow with depth.
   Matrix<T> forward(const Pass<T>& pass, std::span<const Index> ids, const Sequences& rows,
                     const Context<T>* context, KvCache<T>* cache, StackTape<T>* tape) const;
 
@@ -49,7 +49,9 @@ class Stack {
 
  private:
   Matrix<T> embed(const Pass<T>& pass, std::span<const Index> ids, const Sequences& rows,
-                  Index pos0) const;
+                  const KvCache<T>* cache) const;
+  /// Rows pos0 .. pos0 + count - 1 of the table of positions.
+  Matrix<T> places_from(const Pass<T>& pass, Index pos0, Index count) const;
   void look(const Pass<T>& pass, const std::string& what, In<T> x, const Sequences& rows) const;
 
   std::string prefix_;

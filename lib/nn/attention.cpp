@@ -50,11 +50,11 @@ Attention<T>::Attention(ParamStore<T>& store, const std::string& name,
 }
 
 template <class T>
-AttendMask<T> Attention<T>::mask(const Sequences& source_rows, Index sequence, Index pos0,
+AttendMask<T> Attention<T>::mask(const Sequences& source_rows, Index sequence, Index offset,
                                  const DropoutStream* dropout, Index first_row) const {
   AttendMask<T> mask;
   mask.causal = config_.causal && !config_.cross;
-  mask.offset = pos0;
+  mask.offset = offset;
   mask.alibi_slopes = slopes_.empty() ? nullptr : slopes_.data();
   if (source_rows.key_mask != nullptr) {
     mask.allowed.data = source_rows.key_mask + sequence * source_rows.seq_len;
@@ -70,13 +70,17 @@ AttendMask<T> Attention<T>::mask(const Sequences& source_rows, Index sequence, I
 // mixed = softmax(scores) values for every sequence, in blocks of queries that threads share.
 template <class T>
 void Attention<T>::mix(const Pass<T>& pass, In<T> q, const Sequences& rows,
-                       const Sequences& source_rows, Index pos0, const KvRun<T>* runs,
-                       Matrix<T> mixed, T* lse) const {
+                       const Sequences& source_rows, std::span<const Keys> keys, Matrix<T> mixed,
+                       T* lse) const {
   const Index heads = shape_.heads;
   const Index q_len = rows.seq_len;
-  const Index kv_len = runs[0].k.rows();
+  Index kv_len = 0;
+  for (const Keys& one : keys) kv_len = std::max(kv_len, one.rows);
   T* weights = nullptr;
   if (pass.probe != nullptr && pass.probe->want_weights) {
+    for (const Keys& one : keys) {
+      require_shape(one.rows == kv_len, "attention: weights of sequences of unequal length");
+    }
     Tensor<T>& kept = pass.probe->weights[name_];
     kept = Tensor<T>({rows.batch, heads, q_len, kv_len});
     weights = kept.data();
@@ -89,12 +93,13 @@ void Attention<T>::mix(const Pass<T>& pass, In<T> q, const Sequences& rows,
     const Index sequence = task / blocks;
     const Index first = task % blocks * kQueryBlock;
     const Index count = std::min(kQueryBlock, q_len - first);
+    const Keys& seen = keys[static_cast<std::size_t>(sequence)];
     AttendProbe<T> probe;
     if (lse != nullptr) probe.lse = arena.allocate<T>(heads * count);
     if (weights != nullptr) probe.weights = arena.allocate<T>(heads * count * kv_len);
     const Index row = sequence * q_len + first;
-    attend<T>(shape_, q.row_block(row, count), std::span<const KvRun<T>>(runs + sequence, 1),
-              mask(source_rows, sequence, pos0 + first, pass.dropout, first),
+    attend<T>(shape_, q.row_block(row, count), seen.runs,
+              mask(source_rows, sequence, seen.offset + first, pass.dropout, first),
               mixed.row_block(row, count), probe, arena);
     for (Index head = 0; head < heads; ++head) {
       const Index to = (sequence * heads + head) * q_len + first;
@@ -127,14 +132,18 @@ Matrix<T> Attention<T>::forward(const Pass<T>& pass, In<T> x, const Sequences& r
                                                      : source.rows() == source_rows.rows()),
       "attention: rows of the context");
 
-  const auto rotate = [&](Matrix<T> turned, Index pos0) {
+  // The place of each sequence's first row.
+  Arena& arena = pass.arena();
+  const bool goes_on = slot != nullptr && !config_.cross;
+  Index* pos0 = arena.template allocate<Index>(rows.batch);
+  for (Index i = 0; i < rows.batch; ++i) pos0[i] = goes_on ? slot->length(i) : 0;
+  const auto rotate = [&](Matrix<T> turned) {
     for (Index i = 0; rotary_ && i < rows.batch; ++i) {
-      rotary_->rotate(pos0, turned.row_block(i * rows.seq_len, rows.seq_len));
+      rotary_->rotate(pos0[i], turned.row_block(i * rows.seq_len, rows.seq_len));
     }
   };
-  const Index pos0 = slot != nullptr && !config_.cross ? slot->length() : 0;
   Matrix<T> q = q_proj_.forward(pass, x);
-  rotate(q, pos0);
+  rotate(q);
 
   Matrix<T> k;
   Matrix<T> v;
@@ -142,21 +151,26 @@ Matrix<T> Attention<T>::forward(const Pass<T>& pass, In<T> x, const Sequences& r
     k = k_proj_.forward(pass, source);
     v = v_proj_.forward(pass, source);
     if (pass.counts != nullptr) pass.counts->add(name_, source_rows.seq_len);
-    rotate(k, pos0);
+    rotate(k);
     if (slot != nullptr) slot->append(k, v, source_rows);
   }
-  KvRun<T>* runs = pass.arena().template allocate<KvRun<T>>(rows.batch);
+  Keys* keys = arena.template allocate<Keys>(rows.batch);
   for (Index i = 0; i < rows.batch; ++i) {
+    if (slot != nullptr) {
+      const Index first = slot->first(i);
+      keys[i] = {slot->runs(i, arena), slot->length(i) - first, pos0[i] - first};
+      continue;
+    }
     const Index first = i * source_rows.seq_len;
-    runs[i] = slot != nullptr ? slot->run(i)
-                              : KvRun<T>{k.row_block(first, source_rows.seq_len),
-                                         v.row_block(first, source_rows.seq_len)};
+    auto* run = arena.template allocate<KvRun<T>>(1);
+    *run = {k.row_block(first, source_rows.seq_len), v.row_block(first, source_rows.seq_len)};
+    keys[i] = {{run, 1}, source_rows.seq_len, 0};
   }
 
-  Matrix<T> mixed = pass.arena().template matrix<T>(x.rows(), shape_.heads * shape_.value_dim);
+  Matrix<T> mixed = arena.template matrix<T>(x.rows(), shape_.heads * shape_.value_dim);
   T* lse = nullptr;
-  if (tape != nullptr) lse = pass.arena().template allocate<T>(x.rows() * shape_.heads);
-  mix(pass, q, rows, source_rows, pos0, runs, mixed, lse);
+  if (tape != nullptr) lse = arena.template allocate<T>(x.rows() * shape_.heads);
+  mix(pass, q, rows, source_rows, {keys, static_cast<std::size_t>(rows.batch)}, mixed, lse);
   if (tape != nullptr) *tape = {x, source, rows, source_rows, q, k, v, mixed, lse};
   return out_proj_.forward(pass, mixed);
 }

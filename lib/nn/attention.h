@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -60,9 +61,9 @@ class Attention {
 
   /// x (rows.batch * rows.seq_len, dim) -> the same shape. context is null in self-attention.
   /// With a slot, self-attention appends the rows' keys and values and sees all that the slot
-  /// holds, row 0 standing at position slot->length(); cross-attention projects the context only
-  /// when the slot is empty. tape may be null; a tape or dropout beside a slot is a ShapeError.
-  /// Dropout hides attention weights; the residual's own is the block's.
+  /// holds, a sequence's first row standing at position slot->length(sequence); cross-attention
+  /// projects the context only when the slot is empty. tape may be null; a tape or dropout beside a
+  /// slot is a ShapeError. Dropout hides attention weights; the residual's own is the block's.
   Matrix<T> forward(const Pass<T>& pass, In<T> x, const Sequences& rows, const Context<T>* context,
                     KvSlot<T>* slot, AttentionTape<T>* tape) const;
 
@@ -71,10 +72,16 @@ class Attention {
                 Matrix<T> d_context) const;
 
  private:
-  AttendMask<T> mask(const Sequences& source_rows, Index sequence, Index pos0,
+  AttendMask<T> mask(const Sequences& source_rows, Index sequence, Index offset,
                      const DropoutStream* dropout, Index first_row) const;
+  /// What the queries of one sequence attend to.
+  struct Keys {
+    std::span<const KvRun<T>> runs;
+    Index rows = 0;    // of all runs
+    Index offset = 0;  // the first query's place among them
+  };
   void mix(const Pass<T>& pass, In<T> q, const Sequences& rows, const Sequences& source_rows,
-           Index pos0, const KvRun<T>* runs, Matrix<T> mixed, T* lse) const;
+           std::span<const Keys> keys, Matrix<T> mixed, T* lse) const;
 
   std::string name_;
   AttentionConfig config_;

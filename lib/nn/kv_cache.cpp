@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <array>
-#include <limits>
+#include <numeric>
 #include <utility>
 
 #include "core/error.h"
@@ -12,136 +12,302 @@
 namespace attn {
 namespace {
 
-// Numbers in one slot's keys; throws where memory could not even be counted.
-Index slot_numbers(const KvShape& shape) {
-  const std::array<Index, 4> extents = {shape.batch, shape.capacity, shape.kv_heads,
-                                        shape.head_dim};
-  for (const Index extent : extents) {
+// Pages of one slab hold about so many rows, so that a sequence alone is few runs.
+constexpr Index kSlabRows = 1024;
+
+// Throws where memory could not even be counted.
+KvShape checked(KvShape shape) {
+  for (const Index extent :
+       {shape.layers, shape.batch, shape.capacity, shape.kv_heads, shape.head_dim}) {
     if (extent < 1) {
       throw UsageError(fmt::format("a cache needs counts of at least 1: got {}", extent));
     }
   }
-  const auto numbers = checked_product(extents);
-  // Both arrays of every layer, in bytes, have to fit too.
-  const auto bytes = numbers ? checked_mul(*numbers, 2 * 8) : std::nullopt;
-  if (!bytes || !checked_mul(*bytes, std::max<Index>(shape.layers, 1))) {
+  require_shape(shape.paging.page_size >= 0 && shape.paging.most_pages >= 0,
+                "cache: sizes of pages below 0");
+  if (shape.paging.page_size == 0) shape.paging.page_size = shape.capacity;
+  // A last page may reach beyond the capacity.
+  const auto rows = checked_add(shape.capacity, shape.paging.page_size);
+  const std::array<Index, 5> extents = {shape.batch, rows.value_or(-1), shape.kv_heads,
+                                        shape.head_dim, shape.layers};
+  const auto numbers = rows ? checked_product(extents) : std::nullopt;
+  if (!numbers || !checked_mul(*numbers, 2 * 8)) {
     throw UsageError(
         fmt::format("the cache of {} tokens is larger than any memory", shape.capacity));
   }
-  return *numbers;
+  return shape;
 }
 
 }  // namespace
 
 template <class T>
-KvSlot<T>::KvSlot(const KvShape& shape)
-    : shape_(shape), keys_(static_cast<std::size_t>(slot_numbers(shape))), values_(keys_.size()) {}
-
-template <class T>
-void KvSlot<T>::truncate(Index length) {
-  require_shape(length >= 0 && length <= length_, "cache: truncate beyond its length");
-  length_ = length;
+KvPool<T>::KvPool(const KvShape& shape)
+    : shape_(checked(shape)),
+      slab_pages_(std::max<Index>(1, kSlabRows / shape_.paging.page_size)),
+      table_(shape_.paging.page_size, shape_.paging.most_pages) {
+  for (Index layer = 0; layer < shape_.layers; ++layer) slots_.push_back(KvSlot<T>(*this));
+  for (Index i = 0; i < shape_.batch; ++i) add();
 }
 
 template <class T>
-void KvSlot<T>::fork(std::span<const Index> parents) {
+Index KvPool<T>::add() {
+  const Index sequence = table_.add();
+  // What is contiguous is taken at once, as others reserve it.
+  if (table_.page_size() >= shape_.capacity) table_.reserve(sequence, shape_.capacity);
+  for (KvSlot<T>& slot : slots_) slot.written_.push_back(0);
+  select_all();
+  return sequence;
+}
+
+template <class T>
+void KvPool<T>::remove(Index sequence) {
+  table_.remove(sequence);
+  for (KvSlot<T>& slot : slots_) slot.written_.erase(slot.written_.begin() + sequence);
+  select_all();
+}
+
+template <class T>
+void KvPool<T>::fork(std::span<const Index> parents) {
   require_shape(!parents.empty(), "cache: a fork into no sequence");
-  bool same = static_cast<Index>(parents.size()) == shape_.batch;
-  for (std::size_t i = 0; i < parents.size(); ++i) {
-    require_shape(parents[i] >= 0 && parents[i] < shape_.batch, "cache: a fork of no sequence");
-    same = same && parents[i] == static_cast<Index>(i);
+  table_.fork(parents);
+  for (KvSlot<T>& slot : slots_) {
+    std::vector<Index> written;
+    for (const Index parent : parents) {
+      written.push_back(slot.written_[static_cast<std::size_t>(parent)]);
+    }
+    slot.written_ = std::move(written);
   }
-  if (same) return;
-  KvShape forked = shape_;
-  forked.batch = static_cast<Index>(parents.size());
-  std::vector<T> keys(static_cast<std::size_t>(slot_numbers(forked)));
-  std::vector<T> values(keys.size());
-  const Index each = shape_.capacity * shape_.kv_heads * shape_.head_dim;
-  const Index used = length_ * shape_.kv_heads * shape_.head_dim;
-  Index to = 0;
-  for (const Index parent : parents) {
-    std::copy_n(keys_.data() + parent * each, used, keys.data() + to);
-    std::copy_n(values_.data() + parent * each, used, values.data() + to);
-    to += each;
+  select_all();
+}
+
+template <class T>
+void KvPool<T>::select(std::span<const Index> sequences) {
+  for (const Index sequence : sequences) {
+    require_shape(sequence >= 0 && sequence < table_.sequences(), "cache: no such sequence");
+    require_shape(std::count(sequences.begin(), sequences.end(), sequence) == 1,
+                  "cache: a sequence twice in a pass");
   }
-  shape_ = forked;
-  keys_ = std::move(keys);
-  values_ = std::move(values);
+  selected_.assign(sequences.begin(), sequences.end());
+}
+
+template <class T>
+void KvPool<T>::select_all() {
+  selected_.resize(static_cast<std::size_t>(table_.sequences()));
+  std::iota(selected_.begin(), selected_.end(), Index{0});
+}
+
+template <class T>
+void KvPool<T>::truncate(Index length) {
+  for (Index i = 0; i < table_.sequences(); ++i) {
+    if (table_.length(i) > length) table_.truncate(i, length);
+    for (KvSlot<T>& slot : slots_) {
+      Index& written = slot.written_[static_cast<std::size_t>(i)];
+      written = std::min(written, length);
+    }
+  }
+}
+
+// Makes room for rows of the selected sequences, in all layers, or throws and changes nothing.
+template <class T>
+void KvPool<T>::grow(Index count) {
+  Index pages = 0;
+  for (const Index sequence : selected_) {
+    require_shape(table_.length(sequence) + count <= shape_.capacity, "cache: full");
+    pages += table_.pages_to_extend(sequence, count);
+  }
+  table_.require_free(pages);
+  std::vector<PageCopy> copies;
+  for (const Index sequence : selected_) table_.extend(sequence, count, copies);
+  for (const PageCopy& copy : copies) {
+    for (KvSlot<T>& slot : slots_) {
+      slot.provide(copy.to);
+      for (const auto* slabs : {&slot.keys_, &slot.values_}) {
+        std::copy_n(slot.rows_of(*slabs, copy.from), copy.rows * width(),
+                    slot.rows_of(*slabs, copy.to));
+      }
+    }
+  }
+}
+
+template <class T>
+Index KvPool<T>::row_bytes() const {
+  return 2 * shape_.layers * width() * static_cast<Index>(sizeof(T));
+}
+
+template <class T>
+Index KvSlot<T>::batch() const {
+  return static_cast<Index>(pool_->selected().size());
+}
+
+template <class T>
+Index KvSlot<T>::length(Index row) const {
+  return written_[static_cast<std::size_t>(pool_->selected_[static_cast<std::size_t>(row)])];
+}
+
+template <class T>
+Index KvSlot<T>::length() const {
+  require_shape(batch() >= 1, "cache: no sequence");
+  for (Index row = 1; row < batch(); ++row) {
+    require_shape(length(row) == length(0), "cache: sequences of unequal length");
+  }
+  return length(0);
+}
+
+template <class T>
+Index KvSlot<T>::first(Index row) const {
+  return pool_->table_.first(pool_->selected_[static_cast<std::size_t>(row)]);
+}
+
+// Takes memory for the slab that holds a page, when it is first written.
+template <class T>
+void KvSlot<T>::provide(Index page) {
+  const auto slab = static_cast<std::size_t>(page / pool_->slab_pages_);
+  const auto numbers = static_cast<std::size_t>(pool_->slab_pages_ * pool_->page_numbers());
+  for (Slabs* slabs : {&keys_, &values_}) {
+    if (slab >= slabs->size()) slabs->resize(slab + 1);
+    // Uninitialised: only rows that were written are read, and what is untouched takes no memory.
+    if (!(*slabs)[slab]) (*slabs)[slab].reset(new T[numbers]);
+  }
+}
+
+template <class T>
+T* KvSlot<T>::rows_of(const Slabs& slabs, Index page) const {
+  const Index numbers = pool_->page_numbers();
+  return slabs[static_cast<std::size_t>(page / pool_->slab_pages_)].get() +
+         page % pool_->slab_pages_ * numbers;
 }
 
 template <class T>
 void KvSlot<T>::append(In<T> k, In<T> v, const Sequences& rows) {
-  const Index width = shape_.kv_heads * shape_.head_dim;
-  require_shape(rows.batch == shape_.batch, "cache: another number of sequences");
+  const Index width = pool_->width();
+  require_shape(rows.batch == batch(), "cache: another number of sequences");
   require_shape(
       k.rows() == rows.rows() && v.rows() == rows.rows() && k.cols() == width && v.cols() == width,
       "cache: shape of the keys or values");
-  require_shape(length_ + rows.seq_len <= shape_.capacity, "cache: full");
-  for (Index sequence = 0; sequence < rows.batch; ++sequence) {
+  // The first layer of a pass makes the room for all.
+  const PageTable& table = pool_->table_;
+  if (batch() > 0 && length(0) == table.length(pool_->selected_[0])) pool_->grow(rows.seq_len);
+  for (Index row = 0; row < rows.batch; ++row) {
+    const Index sequence = pool_->selected_[static_cast<std::size_t>(row)];
+    Index& written = written_[static_cast<std::size_t>(sequence)];
+    require_shape(written + rows.seq_len <= table.length(sequence),
+                  "cache: rows that no layer before had");
+    const std::span<const Index> pages = table.pages(sequence);
     for (Index i = 0; i < rows.seq_len; ++i) {
-      const Index to = (sequence * shape_.capacity + length_ + i) * width;
-      const Index from = sequence * rows.seq_len + i;
-      std::copy_n(k.row(from), width, keys_.data() + to);
-      std::copy_n(v.row(from), width, values_.data() + to);
+      const Index at = written + i - table.first(sequence);
+      const Index id = pages[static_cast<std::size_t>(at / table.page_size())];
+      const Index to = at % table.page_size() * width;
+      const Index from = row * rows.seq_len + i;
+      provide(id);
+      std::copy_n(k.row(from), width, rows_of(keys_, id) + to);
+      std::copy_n(v.row(from), width, rows_of(values_, id) + to);
     }
+    written += rows.seq_len;
   }
-  length_ += rows.seq_len;
 }
 
 template <class T>
-KvRun<T> KvSlot<T>::run(Index sequence) const {
-  const Index width = shape_.kv_heads * shape_.head_dim;
-  const Index first = sequence * shape_.capacity * width;
-  return {{keys_.data() + first, length_, width}, {values_.data() + first, length_, width}};
-}
-
-template <class T>
-Index KvSlot<T>::bytes() const {
-  return static_cast<Index>((keys_.size() + values_.size()) * sizeof(T));
-}
-
-template <class T>
-KvCache<T>::KvCache(const KvShape& shape, Index context_capacity) {
-  if (shape.layers < 1) {
-    throw UsageError(fmt::format("a cache needs at least 1 layer: got {}", shape.layers));
+std::span<const KvRun<T>> KvSlot<T>::runs(Index row, Arena& arena) const {
+  const Index sequence = pool_->selected_[static_cast<std::size_t>(row)];
+  const PageTable& table = pool_->table_;
+  const Index width = pool_->width();
+  const std::span<const Index> pages = table.pages(sequence);
+  auto* const runs = arena.allocate<KvRun<T>>(static_cast<Index>(pages.size()));
+  std::size_t count = 0;
+  Index left = length(row) - table.first(sequence);
+  for (std::size_t i = 0; i < pages.size() && left > 0; ++i) {
+    const Index rows = std::min(left, table.page_size());
+    const T* keys = rows_of(keys_, pages[i]);
+    const T* values = rows_of(values_, pages[i]);
+    left -= rows;
+    if (count > 0) {
+      // Neighbours in memory are one run.
+      const Matrix<const T> k = runs[count - 1].k;
+      const Matrix<const T> v = runs[count - 1].v;
+      if (k.data() + k.size() == keys && v.data() + v.size() == values) {
+        runs[count - 1] = {{k.data(), k.rows() + rows, width}, {v.data(), v.rows() + rows, width}};
+        continue;
+      }
+    }
+    runs[count++] = {{keys, rows, width}, {values, rows, width}};
   }
+  return {runs, count};
+}
+
+template <class T>
+KvCache<T>::KvCache(const KvShape& shape, Index context_capacity)
+    : self_(std::make_unique<KvPool<T>>(shape)) {
+  if (context_capacity == 0) return;
   KvShape context = shape;
   context.capacity = context_capacity;
-  for (Index layer = 0; layer < shape.layers; ++layer) {
-    self_.emplace_back(shape);
-    if (context_capacity != 0) cross_.emplace_back(context);
-  }
-}
-
-template <class T>
-KvSlot<T>* KvCache<T>::cross(Index layer) {
-  return cross_.empty() ? nullptr : &cross_[static_cast<std::size_t>(layer)];
+  context.paging = {};  // written once, as a whole
+  cross_ = std::make_unique<KvPool<T>>(context);
 }
 
 template <class T>
 void KvCache<T>::truncate(Index length) {
-  for (KvSlot<T>& slot : self_) slot.truncate(length);
-  if (length == 0) {
-    for (KvSlot<T>& slot : cross_) slot.truncate(0);
-  }
+  self_->truncate(length);
+  if (length == 0 && cross_) cross_->truncate(0);
 }
 
 template <class T>
 void KvCache<T>::fork(std::span<const Index> parents) {
-  for (KvSlot<T>& slot : self_) slot.fork(parents);
-  for (KvSlot<T>& slot : cross_) slot.fork(parents);
+  self_->fork(parents);
+  if (cross_) cross_->fork(parents);
 }
 
 template <class T>
+Index KvCache<T>::add() {
+  if (cross_) cross_->add();
+  return self_->add();
+}
+
+template <class T>
+void KvCache<T>::remove(Index sequence) {
+  self_->remove(sequence);
+  if (cross_) cross_->remove(sequence);
+}
+
+template <class T>
+void KvCache<T>::select(std::span<const Index> sequences) {
+  self_->select(sequences);
+  if (cross_) cross_->select(sequences);
+}
+
+namespace {
+
+template <class T>
+Index bytes_of_pages(const KvPool<T>& pool, Index pages) {
+  return pages * pool.table().page_size() * pool.row_bytes();
+}
+
+}  // namespace
+
+template <class T>
 Index KvCache<T>::bytes() const {
-  Index total = 0;
-  for (const KvSlot<T>& slot : self_) total += slot.bytes();
-  for (const KvSlot<T>& slot : cross_) total += slot.bytes();
+  Index total = bytes_of_pages(*self_, self_->table().pages_in_use());
+  if (cross_) total += bytes_of_pages(*cross_, cross_->table().pages_in_use());
+  return total;
+}
+
+template <class T>
+Index KvCache<T>::most_bytes() const {
+  Index total = bytes_of_pages(*self_, self_->table().most_in_use());
+  if (cross_) total += bytes_of_pages(*cross_, cross_->table().most_in_use());
+  return total;
+}
+
+template <class T>
+Index KvCache<T>::bytes_of_rows() const {
+  Index total = self_->table().rows_in_use() * self_->row_bytes();
+  if (cross_) total += cross_->table().rows_in_use() * cross_->row_bytes();
   return total;
 }
 
 template class KvSlot<float>;
 template class KvSlot<double>;
+template class KvPool<float>;
+template class KvPool<double>;
 template class KvCache<float>;
 template class KvCache<double>;
 

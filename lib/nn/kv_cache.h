@@ -1,13 +1,22 @@
 #pragma once
 
+#include <memory>
 #include <span>
 #include <vector>
 
 #include "core/tensor.h"
+#include "nn/page_table.h"
 #include "nn/pass.h"
 #include "ops/attend.h"
 
 namespace attn {
+
+/// How a cache's memory is cut.
+struct KvPaging {
+  Index page_size =
+      0;  // rows of a page; 0: contiguous, a sequence takes its whole capacity at once
+  Index most_pages = 0;  // of the pool, whatever the layers; 0: no bound
+};
 
 /// Sizes of a cache. Keys and values have kv_heads heads, whatever the number of query heads.
 struct KvShape {
@@ -16,41 +25,85 @@ struct KvShape {
   Index capacity = 0;  // rows a sequence may grow to
   Index kv_heads = 1;
   Index head_dim = 0;
+  KvPaging paging = {};
 };
 
-/// The remembered keys and values of one attention, contiguous: each sequence is one run of rows
-/// (capacity, kv_heads * head_dim). Keys are stored as they are attended to: rotated.
+template <class T>
+class KvPool;
+
+/// The remembered keys and values of one attention: a view of a cache's pages. Keys are stored as
+/// they are attended to: rotated. "Row" i of a pass is the cache's sequence selected()[i].
 template <class T>
 class KvSlot {
  public:
-  explicit KvSlot(const KvShape& shape);
-
-  Index batch() const { return shape_.batch; }
-  Index capacity() const { return shape_.capacity; }
-  /// Rows in use of every sequence.
-  Index length() const { return length_; }
-  /// Forgets all rows from `length` on.
-  void truncate(Index length);
-
-  /// From now on sequence i is what sequence parents[i] was: some go on as several, others end.
-  /// Each has rows of its own afterwards. Throws ShapeError for none and for a parent there is not.
-  void fork(std::span<const Index> parents);
+  Index batch() const;
+  /// Rows that this attention has written of a sequence.
+  Index length(Index row) const;
+  /// The same for all of the pass's sequences. Throws ShapeError where they differ.
+  Index length() const;
 
   /// Adds rows.seq_len rows to each sequence; k and v are (batch * seq_len, kv_heads * head_dim).
-  /// Throws ShapeError when full or of another shape.
+  /// Throws ShapeError beyond the capacity or for another shape, DataError when the pool has no
+  /// page left.
   void append(In<T> k, In<T> v, const Sequences& rows);
 
-  /// The rows in use of one sequence.
-  KvRun<T> run(Index sequence) const;
-
-  /// Bytes that keys and values occupy: 2 * batch * capacity * kv_heads * head_dim * sizeof(T).
-  Index bytes() const;
+  /// The rows of one sequence in order, as few runs as their pages allow. They lie in `arena`.
+  std::span<const KvRun<T>> runs(Index row, Arena& arena) const;
+  /// The sequence's row that the first run begins with: rows before it were forgotten.
+  Index first(Index row) const;
 
  private:
+  friend class KvPool<T>;
+
+  // Pages, several neighbours in one slab: (page_size, kv_heads * head_dim) each.
+  using Slabs = std::vector<std::unique_ptr<T[]>>;
+
+  explicit KvSlot(KvPool<T>& pool) : pool_(&pool) {}
+  void provide(Index page);
+  T* rows_of(const Slabs& slabs, Index page) const;
+
+  KvPool<T>* pool_;
+  std::vector<Index> written_;  // rows of each sequence
+  Slabs keys_, values_;
+};
+
+/// Pages of the same sequences in every layer: which page holds which rows is said once for all.
+template <class T>
+class KvPool {
+ public:
+  explicit KvPool(const KvShape& shape);
+  KvPool(const KvPool&) = delete;
+  KvPool& operator=(const KvPool&) = delete;
+
+  const KvShape& shape() const { return shape_; }
+  const PageTable& table() const { return table_; }
+  KvSlot<T>& slot(Index layer) { return slots_[static_cast<std::size_t>(layer)]; }
+  const KvSlot<T>& slot(Index layer) const { return slots_[static_cast<std::size_t>(layer)]; }
+  std::span<const Index> selected() const { return selected_; }
+
+  Index add();
+  void remove(Index sequence);
+  void fork(std::span<const Index> parents);
+  void select(std::span<const Index> sequences);
+  void truncate(Index length);
+  void forget_before(Index sequence, Index row) { table_.forget_before(sequence, row); }
+
+  /// Bytes of a row's keys and values in all layers.
+  Index row_bytes() const;
+
+ private:
+  friend class KvSlot<T>;
+
+  Index width() const { return shape_.kv_heads * shape_.head_dim; }
+  Index page_numbers() const { return table_.page_size() * width(); }
+  void select_all();
+  void grow(Index count);
+
   KvShape shape_;
-  Index length_ = 0;
-  std::vector<T> keys_;  // (batch, capacity, kv_heads * head_dim)
-  std::vector<T> values_;
+  Index slab_pages_;
+  PageTable table_;
+  std::vector<KvSlot<T>> slots_;
+  std::vector<Index> selected_;
 };
 
 /// A model's cache: one slot per layer, and one more per layer where there is cross-attention,
@@ -58,32 +111,55 @@ class KvSlot {
 template <class T>
 class KvCache {
  public:
-  /// context_capacity: rows of the context, 0 without cross-attention. Throws UsageError for counts
-  /// below 1 and for a size that leaves 63 bits.
+  /// shape.batch sequences, all empty. context_capacity: rows of the context, 0 without
+  /// cross-attention. Throws UsageError for counts below 1 and for a size that leaves 63 bits.
   explicit KvCache(const KvShape& shape, Index context_capacity = 0);
 
-  Index layers() const { return static_cast<Index>(self_.size()); }
-  Index batch() const { return self_.front().batch(); }
-  Index capacity() const { return self_.front().capacity(); }
-  /// Rows remembered of every sequence.
-  Index length() const { return self_.front().length(); }
-  KvSlot<T>& self(Index layer) { return self_[static_cast<std::size_t>(layer)]; }
-  const KvSlot<T>& self(Index layer) const { return self_[static_cast<std::size_t>(layer)]; }
+  Index layers() const { return self_->shape().layers; }
+  /// Sequences of the next pass.
+  Index batch() const { return static_cast<Index>(self_->selected().size()); }
+  Index capacity() const { return self_->shape().capacity; }
+  /// Rows remembered of the sequence that is row `row` of the next pass.
+  Index length(Index row) const { return self_->slot(0).length(row); }
+  /// Of each of them; throws ShapeError where they differ.
+  Index length() const { return self_->slot(0).length(); }
+  KvSlot<T>& self(Index layer) { return self_->slot(layer); }
+  const KvSlot<T>& self(Index layer) const { return self_->slot(layer); }
   /// Null without cross-attention.
-  KvSlot<T>* cross(Index layer);
-  /// Forgets all rows from `length` on; the context stays unless length is 0.
-  void truncate(Index length);
+  KvSlot<T>* cross(Index layer) { return cross_ ? &cross_->slot(layer) : nullptr; }
 
-  /// From now on sequence i of every slot is what sequence parents[i] was. The one door through
-  /// which sequences share what they have in common: beams and samples of one prefilled prompt.
+  /// Forgets all rows from `length` on, of every sequence that has more; the context stays unless
+  /// length is 0.
+  void truncate(Index length);
+  /// Forgets all rows, but not the context.
+  void forget_rows() { self_->truncate(0); }
+  /// From now on sequence i is what sequence parents[i] was, and all are selected. What two have in
+  /// common is kept once until one of them writes.
   void fork(std::span<const Index> parents);
 
-  /// 2 * layers * kv_heads * head_dim * capacity * batch * sizeof(T), and the context's share.
+  // Serving: sequences of unequal length come and go, and some at a time go through the model.
+
+  /// All sequences, numbered from 0.
+  Index sequences() const { return self_->table().sequences(); }
+  /// A new, empty sequence behind the others; all are selected then.
+  Index add();
+  /// Gives a sequence's pages back; later ones move up, and all are selected then.
+  void remove(Index sequence);
+  /// The next passes are of these sequences, in this order.
+  void select(std::span<const Index> sequences);
+  /// A window has left the rows before `row` behind: their pages are given back.
+  void forget_before(Index sequence, Index row) { self_->forget_before(sequence, row); }
+
+  /// Bytes of the pages that sequences hold: 2 * layers * kv_heads * head_dim * sizeof(T) a row,
+  /// and the context's share.
   Index bytes() const;
+  /// The most that bytes() ever was.
+  Index most_bytes() const;
+  /// Bytes of the rows that were written, one that several sequences share counted once.
+  Index bytes_of_rows() const;
 
  private:
-  std::vector<KvSlot<T>> self_;
-  std::vector<KvSlot<T>> cross_;
+  std::unique_ptr<KvPool<T>> self_, cross_;
 };
 
 }  // namespace attn

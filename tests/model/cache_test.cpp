@@ -73,13 +73,14 @@ float largest(const std::vector<float>& values) {
 }
 
 // Feeds the sequences in chunks and holds each chunk's logits and maps to those of one pass.
-void expect_chunks_equal(const Problem& p, const std::vector<Index>& chunks, const Seen& whole) {
+void expect_chunks_equal(const Problem& p, const std::vector<Index>& chunks, const Seen& whole,
+                         const KvPaging& paging) {
   const Index vocab = p.model.config().vocab_size;
   // Bits differ because a product of one row is summed in another order than one of nine: some
   // units of float's last place, for which 1e-5 of the largest logit leaves room.
   const float limit = 1e-5F * largest(whole.logits.values);
   constexpr float kWeightLimit = 2e-6F;  // weights lie in [0, 1]
-  KvCache<float> cache = p.model.make_cache(kBatch, kLength, p.cross() ? kSourceLength : 0);
+  KvCache<float> cache = p.model.make_cache(kBatch, kLength, p.cross() ? kSourceLength : 0, paging);
   Workspace work;
   KeyRowCounts counts;
   Index first = 0;
@@ -134,22 +135,72 @@ std::vector<Index> chunks_of(std::size_t cuts) {
   return chunks;
 }
 
-// One row at a time and all in one for each configuration, and among them every other way to cut.
+// One row at a time and all in one for each configuration, and among them every other way to cut;
+// from one run of memory, and from pages of several sizes.
 TEST(Cache, AnyChunksGiveTheLogitsAndMapsOfOnePass) {
   constexpr std::size_t kWays = std::size_t{1} << (kLength - 1);
+  constexpr Index kPageSizes[] = {0, 4, 1, 3};
   std::size_t next = 1;
+  std::size_t ways = 0;
   for (const auto& configuration : configurations()) {
     SCOPED_TRACE(configuration.name);
     const Problem p(configuration.model);
     const Seen whole = one_pass(p, kLength);
     for (const std::size_t cuts : {std::size_t{0}, kWays - 1, next, next + 1, next + 2, next + 3}) {
       SCOPED_TRACE(fmt::format("cuts {:#b}", cuts % kWays));
-      expect_chunks_equal(p, chunks_of(cuts % kWays), whole);
+      const Index page_size = kPageSizes[ways++ % std::size(kPageSizes)];
+      SCOPED_TRACE(fmt::format("pages of {}", page_size));
+      expect_chunks_equal(p, chunks_of(cuts % kWays), whole, {page_size});
       if (HasFatalFailure()) return;
     }
     next += 4;
   }
   EXPECT_GE(next, kWays);
+}
+
+// Each row's place is its own sequence's, and what one reads no other sees.
+TEST(Cache, SequencesOfUnequalLengthDecodeTogether) {
+  constexpr Index kLengths[] = {3, 7, 1};
+  for (const auto& configuration : configurations()) {
+    if (configuration.model.completed().arch != Arch::kDecoder) continue;
+    SCOPED_TRACE(configuration.name);
+    const Problem p(configuration.model);
+    const Seen whole = one_pass(p, kLength);
+    const Index vocab = p.model.config().vocab_size;
+    KvCache<float> cache = p.model.make_cache(3, kLength, 0, {2});
+    Workspace work;
+    // Every sequence is the first of the problem's, begun at its own length.
+    for (Index sequence = 0; sequence < 3; ++sequence) {
+      cache.select(std::span<const Index>(&sequence, 1));
+      const Arena::Scope scope(work.arena());
+      TokenInput input;
+      input.ids = std::span<const Index>(p.ids).first(
+          static_cast<std::size_t>(kLengths[static_cast<std::size_t>(sequence)]));
+      input.rows = {1, static_cast<Index>(input.ids.size()), nullptr};
+      p.model.forward(p.model.pass(work), input, &cache, nullptr);
+    }
+    const Index all[] = {0, 1, 2};
+    cache.select(all);
+    for (Index step = 0; step < 2; ++step) {
+      const Arena::Scope scope(work.arena());
+      std::vector<Index> next;
+      for (const Index length : kLengths) {
+        next.push_back(p.ids[static_cast<std::size_t>(length + step)]);
+      }
+      TokenInput input;
+      input.ids = next;
+      input.rows = {3, 1, nullptr};
+      const Matrix<float> logits = p.model.forward(p.model.pass(work), input, &cache, nullptr);
+      for (Index row = 0; row < 3; ++row) {
+        const Index at = kLengths[static_cast<std::size_t>(row)] + step;
+        for (Index j = 0; j < vocab; ++j) {
+          ASSERT_NEAR(logits(row, j), whole.logits.matrix()(at, j),
+                      1e-5F * largest(whole.logits.values))
+              << "sequence " << row << ", step " << step;
+        }
+      }
+    }
+  }
 }
 
 TEST(Cache, WithoutItKeyRowsGrowAsTheSquare) {

@@ -132,13 +132,15 @@ Tensor<T> decode(Layer<T>& layer, const Tensor<T>& x, Index prompt, KvSlot<T>& s
 template <class T>
 std::vector<T> heads_first(const KvSlot<T>& slot, const AttentionConfig& c, bool keys) {
   std::vector<T> all;
+  Arena arena;
   for (Index b = 0; b < slot.batch(); ++b) {
-    const KvRun<T> run = slot.run(b);
-    const Matrix<const T> rows = keys ? run.k : run.v;
     for (Index head = 0; head < c.kv_heads; ++head) {
-      for (Index i = 0; i < rows.rows(); ++i) {
-        const T* from = rows.row(i) + head * c.head_dim;
-        all.insert(all.end(), from, from + c.head_dim);
+      for (const KvRun<T>& run : slot.runs(b, arena)) {
+        const Matrix<const T> rows = keys ? run.k : run.v;
+        for (Index i = 0; i < rows.rows(); ++i) {
+          const T* from = rows.row(i) + head * c.head_dim;
+          all.insert(all.end(), from, from + c.head_dim);
+        }
       }
     }
   }
@@ -151,7 +153,6 @@ void hold_cache(const Reference& file) {
   const AttentionConfig& c = layer.attention.config();
   const auto x = file.reader().read<T>("/input/x");
   const Index n = x.dim(1);
-  const KvShape shape{1, x.dim(0), n, c.kv_heads, c.head_dim};
 
   KeyRowCounts counts;
   const Pass<T> pass{layer.params.values(), layer.work, nullptr, &counts};
@@ -159,21 +160,25 @@ void hold_cache(const Reference& file) {
       layer.attention.forward(pass, x.matrix(), {x.dim(0), n, nullptr}, nullptr, nullptr, nullptr);
   file.expect_near("/expected/output", y.data(), y.size());
 
-  KvSlot<T> slot(shape);
-  KeyRowCounts cached;
-  file.expect_near("/expected/output_cached", decode(layer, x, 1, slot, cached).values);
-  EXPECT_EQ(cached.each(), file.count("key_rows_cached", "/expected"));
-  file.expect_near("/expected/key_cache", heads_first(slot, c, true));
-  file.expect_near("/expected/value_cache", heads_first(slot, c, false));
-
-  KvSlot<T> prefilled_slot(shape);
-  KeyRowCounts prefilled;
   const Index prompt = file.count("prompt_len");
-  file.expect_near("/expected/output_cached",
-                   decode(layer, x, prompt, prefilled_slot, prefilled).values);
-  EXPECT_EQ(prefilled.each(), file.count("key_rows_prefilled", "/expected"));
-  EXPECT_EQ(prefilled_slot.bytes() / static_cast<Index>(sizeof(T)) * 4,
-            file.count("cache_bytes_float32", "/expected"));
+  for (const Index page_size : {Index{0}, Index{1}, Index{3}}) {
+    SCOPED_TRACE(page_size);
+    const KvShape shape{1, x.dim(0), n, c.kv_heads, c.head_dim, {page_size}};
+    KvCache<T> cache(shape);
+    KeyRowCounts cached;
+    file.expect_near("/expected/output_cached", decode(layer, x, 1, cache.self(0), cached).values);
+    EXPECT_EQ(cached.each(), file.count("key_rows_cached", "/expected"));
+    file.expect_near("/expected/key_cache", heads_first(cache.self(0), c, true));
+    file.expect_near("/expected/value_cache", heads_first(cache.self(0), c, false));
+
+    KvCache<T> again(shape);
+    KeyRowCounts prefilled;
+    file.expect_near("/expected/output_cached",
+                     decode(layer, x, prompt, again.self(0), prefilled).values);
+    EXPECT_EQ(prefilled.each(), file.count("key_rows_prefilled", "/expected"));
+    EXPECT_EQ(again.bytes_of_rows() / static_cast<Index>(sizeof(T)) * 4,
+              file.count("cache_bytes_float32", "/expected"));
+  }
 
   KeyRowCounts again;
   for (Index length = 1; length <= n; ++length) {

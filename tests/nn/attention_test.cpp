@@ -156,10 +156,10 @@ TEST(Attention, RefusesATapeBesideACacheAndAContextThatIsNotWanted) {
   const Matrix<const float> row(x.data(), 1, 8);
   Workspace work;
   const Pass<float> pass{layer.params.values(), work};
-  KvSlot<float> slot({1, 1, 4, 4, 2});
+  KvCache<float> cache({1, 1, 4, 4, 2});
   AttentionTape<float> tape;
   const Context<float> context{row, {1, 1, nullptr}};
-  EXPECT_THROW(layer.attention.forward(pass, row, {1, 1, nullptr}, nullptr, &slot, &tape),
+  EXPECT_THROW(layer.attention.forward(pass, row, {1, 1, nullptr}, nullptr, &cache.self(0), &tape),
                ShapeError);
   EXPECT_THROW(layer.attention.forward(pass, row, {1, 1, nullptr}, &context, nullptr, nullptr),
                ShapeError);
