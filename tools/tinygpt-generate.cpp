@@ -13,6 +13,7 @@
 #include "io/provenance.h"
 #include "ops/gemm.h"
 #include "tinygpt-generate/decode.h"
+#include "tinygpt-generate/explain.h"
 #include "tinygpt-generate/logprobs.h"
 #include "tinygpt-generate/maps.h"
 #include "tinygpt-generate/options.h"
@@ -56,6 +57,10 @@ void generate_all(const Options& options, const Transformer<float>& model, const
 }
 
 int run(const Options& options, cli::Session& session) {
+  if (!options.logits.empty()) {
+    explain_logits(options, session);
+    return cli::kDone;
+  }
   for (const std::string* file :
        {&options.logprobs, &options.dump_attention, &options.dump_logits, &options.dump_hidden}) {
     if (!file->empty()) check_output(*file, {options.input});
@@ -68,11 +73,59 @@ int run(const Options& options, cli::Session& session) {
   const Language language = language_of(checkpoint, options.specials);
   if (!options.score.empty()) {
     run_score(options, model, language, session);
+  } else if (options.explain_next > 0) {
+    explain_next(options, model, language, session);
   } else {
     generate_all(options, model, language, read_history(reader), session);
   }
   return cli::kDone;
 }
+
+constexpr const char* kNotes =
+    "Stdout holds what the model adds, one line for each prompt: a decoder's new\n"
+    "tokens, an encoder-decoder's answer to the prompt, or for an encoder the prompt\n"
+    "with a guess in place of each <mask>. Text is printed as it is made, in whole\n"
+    "UTF-8 characters; bytes that make none become U+FFFD. The token that ends a\n"
+    "sequence is not printed, nor is a --stop or what follows it. Where there are\n"
+    "several lines (--prompts, --samples, --beams), line ends, tabs and backslashes\n"
+    "in a text become \\n, \\t and \\\\.\n"
+    "\n"
+    "A decoder that was trained on sequences with a beginning gets it before each\n"
+    "prompt, which may be empty then; else an empty prompt is refused. So is invalid\n"
+    "UTF-8, and a character that the model was not trained on, unless --unknown skip\n"
+    "leaves it out. A model with learned positions does not go on past its table:\n"
+    "--new-tokens beyond it is refused; the others go on, with a word on stderr past\n"
+    "the length they were trained on. With --window N any model goes on: each token\n"
+    "is then what follows the last N tokens fed anew, at the positions from 0 on.\n"
+    "--no-cache and --prefill-chunk give the same text by other work: the logits\n"
+    "differ by rounding alone, and --verbose prints the smallest lead of any choice,\n"
+    "above which that cannot matter.\n"
+    "\n"
+    "The next token is chosen in this order: repetition penalty, temperature, top-k,\n"
+    "top-p, min-p, and a draw from what is left, whose probabilities then sum to 1.\n"
+    "The lower id goes first on equal logits, so exactly k remain. Top-p adds up the\n"
+    "probabilities that top-k left, likeliest first, and keeps a token while the sum\n"
+    "before it is below p: the one that crosses p stays, one stays whatever p is.\n"
+    "What is drawn depends on the seed, the numbers of prompt and sample and the\n"
+    "position alone: --threads changes nothing, and the first of --samples 8 is that\n"
+    "of --samples 1. --explain-next shows all of this for one token.\n"
+    "\n"
+    "--beams keeps the best N after each round: finished hypotheses as they are, all\n"
+    "others with every token; it ends when all are finished or after --new-tokens.\n"
+    "The score is the summed log-probability over length^--length-penalty. Samples\n"
+    "and beams read the prompt once and then go through the model together.\n"
+    "\n"
+    "--score cuts the text into windows that do not overlap and asks for each next\n"
+    "token: loss is the mean of -ln p over them (the first token of all, and what is\n"
+    "left after the last whole window, are not foretold), perplexity is e^loss, and\n"
+    "bits per character shares the same loss among the characters foretold.\n"
+    "\n"
+    "--logprobs writes /tokens and /log_probs (a row for each prompt and sample, -1\n"
+    "after the end) and /alternatives; --dump-attention writes /attention (block,\n"
+    "head, query, key) with the tokens of both axes, for an encoder-decoder\n"
+    "/encoder/attention, its own /decoder/attention, and from its tokens to the\n"
+    "source's /cross/attention; --dump-logits /logits (token, vocabulary), and\n"
+    "--dump-hidden /hidden/embedding, /hidden/blocks.0 ... /hidden/norm (token, dim).";
 
 }  // namespace
 
@@ -87,6 +140,12 @@ int main(int argc, char** argv) {
                      "who looked at whom, each block and head"},
                     {"tinygpt-generate gpl.h5 --prompt \"You may\" --temperature 0.8 --seed 1",
                      "text drawn at random, the same for the same seed"},
+                    {"tinygpt-generate gpl.h5 --prompt \"You may\" --beams 4 --new-tokens 12",
+                     "the four likeliest continuations, with their log-probabilities"},
+                    {"tinygpt-generate gpl.h5 --prompt You --temperature 1 --explain-next 10",
+                     "why the next token is what it is"},
+                    {"tinygpt-generate --logits logits.npy --temperature 0.7 --top-k 40",
+                     "what another program's sampler should do with its logits"},
                     {"tinygpt-generate reverse.h5 --prompt \"2 0 1 4\"",
                      "an encoder-decoder's answer, up to its end"},
                     {"tinygpt-generate masked.h5 --prompt \"3 5 <mask> 9\"",
@@ -95,35 +154,7 @@ int main(int argc, char** argv) {
                      "one result for each line of a file"},
                     {"tinygpt-generate gpl.h5 --score text.txt --val-fraction 0.1",
                      "loss, perplexity and bits per character of a text's last tenth"}},
-       .notes = "Stdout holds what the model adds, one line for each prompt: a decoder's new\n"
-                "tokens, an encoder-decoder's answer to the prompt, or for an encoder the prompt\n"
-                "with a guess in place of each <mask>. What a text model adds to --prompt is\n"
-                "printed as it is; for --prompts line ends, tabs and backslashes in it become\n"
-                "\\n, \\t and \\\\. The token that ends a sequence is not printed.\n"
-                "\n"
-                "A decoder that was trained on sequences with a beginning gets it before each\n"
-                "prompt, which may be empty then; else an empty prompt is refused. So is invalid\n"
-                "UTF-8, and a character that the model was not trained on, unless --unknown skip\n"
-                "leaves it out. A model with learned positions does not go on past its table:\n"
-                "--new-tokens beyond it is refused; the others go on, with a word on stderr past\n"
-                "the length they were trained on. --no-cache gives the same text by more work.\n"
-                "\n"
-                "The next token is chosen in this order: repetition penalty, temperature, top-k,\n"
-                "top-p, min-p, and a draw from what is left, whose probabilities then sum to 1.\n"
-                "The lower id goes first on equal logits, so exactly k remain. Top-p adds up the\n"
-                "probabilities that top-k left, likeliest first, and keeps a token while the sum\n"
-                "before it is below p: the one that crosses p stays, one stays whatever p is.\n"
-                "The number drawn depends on the seed, the prompt's number and the position\n"
-                "alone; --threads changes nothing.\n"
-                "\n"
-                "--score cuts the text into windows that do not overlap and asks for each next\n"
-                "token: loss is the mean of -ln p over them (the first token of all, and what is\n"
-                "left after the last whole window, are not foretold), perplexity is e^loss, and\n"
-                "bits per character shares the same loss among the characters foretold.\n"
-                "\n"
-                "--dump-attention writes /attention (block, head, query, key) with the tokens of\n"
-                "both axes; for an encoder-decoder there are /encoder/attention, its own\n"
-                "/decoder/attention, and from its tokens to the source's /cross/attention.",
+       .notes = kNotes,
        .versions = [] { return std::vector<std::string>{blas_description()}; }},
       argc, argv, declare, run);
 }
