@@ -15,6 +15,7 @@
 #include "io/content_digest.h"
 #include "io/core_driver.h"
 #include "io/dimension_scale.h"
+#include "io/file_type.h"
 #include "io/hdf5_attributes.h"
 #include "io/hdf5_library.h"
 #include "io/hdf5_path.h"
@@ -195,6 +196,22 @@ void Hdf5Writer::dataset(std::string_view path, const Shape& shape, const T* val
   const auto stored = stored_type(type);
   impl_->content.dataset(clean_path(path), stored->name(), shape,
                          std::as_bytes(std::span(values, static_cast<std::size_t>(*count))));
+}
+
+void Hdf5Writer::dataset(std::string_view path, const Shape& shape, DType type,
+                         std::span<const std::byte> values) {
+  const LibraryScope scope;
+  const auto count = checked_product(shape);
+  require_shape(count && checked_mul(*count, dtype_bytes(type)) == std::ssize(values),
+                "Hdf5Writer: the bytes do not fill the shape");
+  const TypeId stored = file_type_of(type);
+  const DatasetId dataset = impl_->make_dataset(path, shape, stored.get());
+  if (*count > 0) {
+    require(
+        H5Dwrite(dataset.get(), stored.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()) >= 0,
+        clean_path(path));
+  }
+  impl_->content.dataset(clean_path(path), dtype_name(type), shape, values);
 }
 
 template void Hdf5Writer::dataset(std::string_view, const Shape&, const float*);

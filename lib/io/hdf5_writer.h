@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/dtype.h"
 #include "core/tensor.h"
 
 namespace attn {
@@ -43,6 +44,9 @@ class Hdf5Writer {
   void dataset(std::string_view path, const Tensor<T>& tensor) {
     dataset(path, tensor.shape, tensor.data());
   }
+  /// The same for numbers that are bytes already, little-endian, of any type.
+  void dataset(std::string_view path, const Shape& shape, DType type,
+               std::span<const std::byte> values);
   /// A one-dimensional dataset of text, each value ended and padded with NULs.
   void labels(std::string_view path, const std::vector<std::string>& values);
 
