@@ -55,7 +55,9 @@ std::optional<HouseReport> ask_houses(const AttentionCase& recorded, const Atten
     part = &AttentionAnswer::lse;
     given = &*recorded.lse;
   }
-  if (given == nullptr || given->size() == 0) return {};
+  if (given == nullptr || given->size() == 0 || (found.truth.*part).shape != given->shape) {
+    return {};
+  }
   report.chosen = chosen;
   const HouseJury jury(recorded.problem, found.truth, part, limits_of(found.verdict, report.tensor),
                        threads);
