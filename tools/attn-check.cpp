@@ -8,8 +8,12 @@
 #include "attn-check/cost.h"
 #include "attn-check/example.h"
 #include "attn-check/explain.h"
+#include "attn-check/heads.h"
 #include "attn-check/options.h"
 #include "attn-check/power.h"
+#include "attn-check/saturation.h"
+#include "attn-check/steps.h"
+#include "attn-check/weights.h"
 #include "cli/tool.h"
 
 namespace {
@@ -21,7 +25,12 @@ int run(const CheckOptions& o, cli::Session& session) {
   if (!o.explain.empty()) return run_explain(o, session);
   if (!o.cost.empty()) return run_cost(o, session);
   if (o.power) return run_power(o, session);
+  if (!o.compare_heads.empty()) return run_compare_heads(o, session);
+  if (o.head_stats) return run_head_stats(o, session);
+  if (o.print_weights) return run_print_weights(o, session);
+  if (o.steps) return run_steps(o, session);
   const bool bare = o.input.empty() && o.names.empty();
+  if (bare && o.no_scale) return run_saturation(o, session);
   return bare ? run_example(o, session) : run_case(o, session);
 }
 
@@ -36,6 +45,10 @@ const cli::Program kProgram = {
          {"attn-check -i dump.h5 --q /layer0/query --causal --json", "names and rules as options"},
          {"attn-check --q '1 0; 0 1' --v '5 5; 7 1'", "numbers typed by hand: k is q unless given"},
          {"attn-check -i case.h5 --tolerance ggml", "would ggml's tests pass it? And the others'?"},
+         {"attn-check --x '1 0; 0 1; 1 1' --causal --show-steps",
+          "what project, score, scale, mask, softmax and mix make of three tokens"},
+         {"attn-check --no-scale", "how softmax saturates without 1/sqrt(head_dim)"},
+         {"attn-check --compare-heads 1,8", "one head of 512 features against eight of 64"},
          {"attn-check -i case.h5 --power --tolerance xformers",
           "which mistakes a test with these inputs would not notice"},
          {"attn-check --cost 128-8192*2", "how time and memory grow with the tokens"},

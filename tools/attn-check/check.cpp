@@ -56,9 +56,13 @@ int exit_code(const Verdict& verdict) {
 
 int run_case(const CheckOptions& o, cli::Session& session) {
   if (!o.output.empty()) check_output(o.output, {o.input});
-  const Subject subject = read_subject(o);
+  return check_subject(read_subject(o), o, o.input.empty(), session);
+}
+
+int check_subject(const Subject& subject, const CheckOptions& o, bool steps,
+                  cli::Session& session) {
   const AttentionProblem& problem = subject.recorded.problem;
-  const bool small = o.input.empty() && problem.batch() * problem.heads() == 1 &&
+  const bool small = steps && problem.batch() * problem.heads() == 1 &&
                      std::max(problem.q_len(), problem.kv_len()) <= kMostPrinted;
   CheckSettings settings;
   settings.maps = o.maps || o.show || small;

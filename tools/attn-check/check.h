@@ -1,6 +1,7 @@
 #pragma once
 
 #include "attn-check/options.h"
+#include "attn-check/subject.h"
 #include "check/verdict.h"
 #include "cli/session.h"
 
@@ -8,6 +9,10 @@ namespace attn {
 
 /// Checks the case that a file or the options themselves hold; returns the exit code.
 int run_case(const CheckOptions& options, cli::Session& session);
+
+/// The same of one that was read; `steps` prints the steps of small ones first.
+int check_subject(const Subject& subject, const CheckOptions& options, bool steps,
+                  cli::Session& session);
 
 /// kNo where a check failed.
 int exit_code(const Verdict& verdict);

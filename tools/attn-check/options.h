@@ -26,6 +26,16 @@ struct CheckOptions {
   std::vector<Index> cost;  // lengths to measure
   Index cost_heads = 4;
   Index cost_head_dim = 64;
+  bool steps = false;
+  bool no_scale = false;
+  CaseNames projection;              // x, context, q_proj, k_proj, v_proj
+  std::vector<Index> compare_heads;  // counts to compare
+  Index width = 512;                 // of the layers compared
+  bool head_stats = false;
+  bool print_weights = false;
+  std::string token_ids;    // for induction scores
+  std::vector<Index> head;  // numbers of heads
+  std::vector<Index> rows;  // numbers of rows
   bool maps = false;
   cli::Format format = cli::Format::kText;
   bool show = false;
