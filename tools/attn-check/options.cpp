@@ -198,7 +198,7 @@ void declare_steps(cli::OptionTable& table, CheckOptions& o) {
     const bool tokens = std::string_view(name) == "x";
     const bool context = std::string_view(name) == "context";
     table.custom(
-        dashed(name), "PATH",
+        dataset_option_name(name).substr(2), "PATH",
         [&o, name](std::string_view path) { o.projection[name] = std::string(path); },
         tokens    ? "for --show-steps: tokens (rows, features) that q, k and v are made of"
         : context ? "tokens that k and v are made of instead"

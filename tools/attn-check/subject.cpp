@@ -27,6 +27,8 @@ Subject subject_of_tokens(const CheckOptions& o, const ReadLimits& limits) {
   subject.name = "tokens";
   subject.attributes = o.attributes;
   subject.tokens = TokenProjection{};
+  subject.tokens->heads = o.attributes.heads.value_or(1);
+  subject.tokens->kv_heads = o.attributes.kv_heads.value_or(subject.tokens->heads);
   subject.tokens->x = *tensor("x");
   subject.tokens->context = tensor("context");
   subject.tokens->q_proj = tensor("q_proj");
