@@ -33,6 +33,13 @@ struct Call {
   KeptScores<T> kept;
 };
 
+// Keys of a tile that lie side by side in memory, from the tile's key `at` on: all heads' columns.
+template <class T>
+struct Piece {
+  Index at;
+  KvRun<T> run;
+};
+
 // Memory for the rows of one head (or one row of all heads) and one tile.
 template <class T>
 struct Scratch {
@@ -40,6 +47,7 @@ struct Scratch {
   T* turned;
   KeyRange* visible;
   KeyRange* ranges;  // what is visible of the tile
+  Piece<T>* pieces;  // of the tile
   RunningSoftmax<T> state;
 
   Scratch(Arena& arena, Index rows, Index keys, Index head_dim)
@@ -47,40 +55,62 @@ struct Scratch {
         turned(arena.allocate<T>(rows > kFewRows ? head_dim * padded(keys) : 0)),
         visible(arena.allocate<KeyRange>(rows)),
         ranges(arena.allocate<KeyRange>(rows)),
+        pieces(arena.allocate<Piece<T>>(keys)),
         state{arena.allocate<T>(rows), arena.allocate<T>(rows), arena.allocate<T>(rows),
               arena.allocate<bool>(rows)} {}
 };
 
-// Some keys and their values, of one key-value head.
+// Some keys and their values, of one key-value head. Small pages come several to a tile: one
+// softmax, and a product for each.
 template <class T>
 struct Tile {
   Index key0;
-  Matrix<const T> k, v;
+  Index keys;
+  Index kv_head;
+  std::span<const Piece<T>> pieces;
   Matrix<const T> turned;  // k transposed, not for few rows
   bool skip_hidden;        // some row does not see a key of it, and some value is not finite
+
+  static Matrix<const T> of_head(Matrix<const T> x, Index kv_head, Index width) {
+    return x.col_block(kv_head * width, width);
+  }
 };
+
+template <class T>
+void mix_tile(const Call<T>& call, const Tile<T>& tile, Matrix<const T> s, const KeyRange* ranges,
+              Matrix<T> out) {
+  const bool whole = tile.pieces.size() == 1;
+  for (const Piece<T>& piece : tile.pieces) {
+    const Matrix<const T> v = Tile<T>::of_head(piece.run.v, tile.kv_head, call.shape.value_dim);
+    const Walk<T> weights{s.data() + piece.at, s.stride(), 1};
+    if (tile.skip_hidden) {
+      mix_seen<T>(weights, v, out);
+    } else {
+      // What a row does not see has weight 0: ranges only save work.
+      multiply<T>(weights, v, {whole ? ranges : nullptr, nullptr}, true, out);
+    }
+  }
+}
 
 template <class T>
 void attend_tile(const Call<T>& call, const RowBlock& block, const Tile<T>& tile, T* scores,
                  const KeyRange* ranges, const RunningSoftmax<T>& state) {
   const Matrix<const T> q = block.of(Matrix<const T>(call.q), call.shape.head_dim);
   const Matrix<T> out = block.of(call.out, call.shape.value_dim);
-  const Index keys = tile.k.rows();
-  const Matrix<T> s(scores, block.rows, keys, padded(keys));
+  const Matrix<T> s(scores, block.rows, tile.keys, padded(tile.keys));
   if (tile.turned.empty()) {
-    multiply_few_rows<T>(q, tile.k, s);
+    for (const Piece<T>& piece : tile.pieces) {
+      const Matrix<const T> k = Tile<T>::of_head(piece.run.k, tile.kv_head, call.shape.head_dim);
+      multiply_few_rows<T>(q, k, s.col_block(piece.at, k.rows()));
+    }
   } else {
-    const Matrix<T> whole(scores, block.rows, padded(keys));
+    const Matrix<T> whole(scores, block.rows, padded(tile.keys));
     multiply<T>({q.data(), q.stride(), 1}, tile.turned, {nullptr, ranges}, false, whole);
   }
   softmax_tile(call.mask, call.scale, block, ranges, tile.key0, s, state, call.kept);
   if (call.mask.dropout.on()) drop_tile<T>(call.mask.dropout, block, ranges, tile.key0, s);
   scale_each_row<T>(state.factor, out);
-  if (tile.skip_hidden) {
-    mix_seen<T>({s.data(), s.stride(), 1}, tile.v, out);
-  } else {
-    multiply<T>({s.data(), s.stride(), 1}, tile.v, {ranges, nullptr}, true, out);
-  }
+  mix_tile<T>(call, tile, s, ranges, out);
 }
 
 template <class T>
@@ -117,20 +147,40 @@ void finish_rows(const Call<T>& call, const RowBlock& all, const Scratch<T>& scr
   scale_each_row<T>(state.factor, all.of(call.out, call.shape.value_dim));
 }
 
-// Rows first .. first + count - 1 of `all`, which share a key-value head, against keys key0 ..
-// key0 + keys - 1 of a run that begins at key `base`.
+// Keys key0 .. key0 + keys - 1 of all runs, as pieces; `at_run` is the run that key0 lies in, or
+// one before it, which begins at key `base`: both move on.
 template <class T>
-void attend_keys(const Call<T>& call, const KvRun<T>& run, Index base, Index key0, Index keys,
+std::span<const Piece<T>> cut_pieces(std::span<const KvRun<T>> kv, Index key0, Index keys,
+                                     std::size_t& at_run, Index& base, Piece<T>* pieces) {
+  std::size_t count = 0;
+  for (Index done = 0; done < keys;) {
+    const KvRun<T>& run = kv[at_run];
+    const Index first = key0 + done - base;
+    if (first >= run.k.rows()) {
+      base += run.k.rows();
+      ++at_run;
+      continue;
+    }
+    const Index rows = std::min(keys - done, run.k.rows() - first);
+    pieces[count++] = {done, {run.k.row_block(first, rows), run.v.row_block(first, rows)}};
+    done += rows;
+  }
+  return {pieces, count};
+}
+
+// Rows first .. first + count - 1 of `all`, which share a key-value head, against a tile's keys.
+template <class T>
+void attend_keys(const Call<T>& call, Index key0, Index keys, std::span<const Piece<T>> pieces,
                  const RowBlock& all, Index first, Index count, const Scratch<T>& scratch) {
-  const Index kv_head = all.head_of(first) / call.shape.group();
-  const auto of_tile = [&](Matrix<const T> x, Index width) {
-    return x.row_block(key0 - base, keys).col_block(kv_head * width, width);
-  };
-  Tile<T> tile{
-      key0, of_tile(run.k, call.shape.head_dim), of_tile(run.v, call.shape.value_dim), {}, false};
+  Tile<T> tile{key0, keys, all.head_of(first) / call.shape.group(), pieces, {}, false};
   if (count > kFewRows) {
     const Matrix<T> turned(scratch.turned, call.shape.head_dim, padded(keys));
-    turn<T>(tile.k, turned);
+    for (const Piece<T>& piece : pieces) {
+      const bool last = piece.at + piece.run.k.rows() == keys;
+      const Index width = last ? padded(keys) - piece.at : piece.run.k.rows();
+      turn<T>(Tile<T>::of_head(piece.run.k, tile.kv_head, call.shape.head_dim),
+              turned.col_block(piece.at, width));
+    }
     tile.turned = turned;
   }
   const KeyRange* visible = scratch.visible + first;
@@ -141,7 +191,11 @@ void attend_keys(const Call<T>& call, const KvRun<T>& run, Index base, Index key
     ranges[r] = in_tile(visible[r], key0, keys);
     ragged = ragged || ranges[r].end - ranges[r].begin < keys;
   }
-  tile.skip_hidden = ragged && !all_finite<T>(tile.v);
+  for (const Piece<T>& piece : pieces) {
+    tile.skip_hidden =
+        tile.skip_hidden || (ragged && !all_finite<T>(Tile<T>::of_head(piece.run.v, tile.kv_head,
+                                                                       call.shape.value_dim)));
+  }
   for (Index r = rows.begin; r < rows.end; r += kBlockRows) {
     const Index at = first + r;
     attend_tile(call, all.part(at, std::min(kBlockRows, rows.end - r)), tile, scratch.scores,
@@ -158,18 +212,15 @@ void attend_rows(const Call<T>& call, std::span<const KvRun<T>> kv, const RowBlo
   const KeyRange seen = visible_to_block(call.mask, all, call.kept.kv_rows, scratch.visible);
   const Index together = all.over_heads ? call.shape.group() : all.rows;
   begin_rows(call, all, scratch);
+  const Index step = tile_keys(seen.end - seen.begin, all.over_heads ? kDecodeTileKeys : kTileKeys);
+  std::size_t at_run = 0;
   Index base = 0;
-  for (const KvRun<T>& run : kv) {
-    const Index begin = std::max(seen.begin, base);
-    const Index end = std::min(seen.end, base + run.k.rows());
-    const Index step = tile_keys(end - begin, all.over_heads ? kDecodeTileKeys : kTileKeys);
-    for (Index key0 = begin; key0 < end; key0 += step) {
-      const Index keys = std::min(step, end - key0);
-      for (Index first = 0; first < all.rows; first += together) {
-        attend_keys(call, run, base, key0, keys, all, first, together, scratch);
-      }
+  for (Index key0 = seen.begin; key0 < seen.end; key0 += step) {
+    const Index keys = std::min(step, seen.end - key0);
+    const auto pieces = cut_pieces(kv, key0, keys, at_run, base, scratch.pieces);
+    for (Index first = 0; first < all.rows; first += together) {
+      attend_keys<T>(call, key0, keys, pieces, all, first, together, scratch);
     }
-    base += run.k.rows();
   }
   finish_rows(call, all, scratch);
 }

@@ -8,7 +8,7 @@
 
 namespace attn {
 
-/// turned (x.cols, x.rows) = x transposed; its columns up to the next multiple of 16 become 0.
+/// turned (x.cols, at least x.rows) = x transposed; further columns become 0.
 template <class T>
 void turn(In<T> x, Matrix<T> turned);
 

@@ -64,7 +64,7 @@ void turn_rows(Matrix<const T> x, Matrix<T> turned) {
     for (Index c = 0; c < x.cols(); ++c) turned(c, j) = x(j, c);
   }
   for (Index c = 0; c < x.cols(); ++c) {
-    std::fill(turned.row(c) + x.rows(), turned.row(c) + padded(x.rows()), T{0});
+    std::fill(turned.row(c) + x.rows(), turned.row(c) + turned.cols(), T{0});
   }
 }
 

@@ -97,6 +97,21 @@ TEST_P(Attend, EqualsTheDefinitionInFloat) {
   expect_attend_is_right<float>(GetParam());
 }
 
+// Keys of small pages come several to a tile, and are summed in the same order.
+TEST_P(Attend, PagesOfSixteenGiveTheBitsOfOneRun) {
+  AttendCase one = GetParam();
+  const AttendInputs inputs = make_inputs(one);
+  one.runs = {};
+  const Attended<float> want = run_attend<float>(one, inputs);
+  for (Index first = 0; first < one.kv_len; first += 16) {
+    one.runs.push_back(std::min<Index>(16, one.kv_len - first));
+  }
+  const Attended<float> got = run_attend<float>(one, inputs);
+  EXPECT_EQ(got.out, want.out);
+  EXPECT_EQ(got.weights, want.weights);
+  EXPECT_EQ(got.lse, want.lse);
+}
+
 const auto kName = [](const auto& info) { return info.param.name; };
 INSTANTIATE_TEST_SUITE_P(Small, Attend, ::testing::ValuesIn(small_attend_cases()), kName);
 INSTANTIATE_TEST_SUITE_P(Large, Attend, ::testing::ValuesIn(large_attend_cases()), kName);
