@@ -172,10 +172,10 @@ RopeScalingKind kind_of(const Section& rope) {
   if (*word == "su") return kLongrope;  // what Phi-3 called it first
   const auto kind = rope_scaling_kind(*word);
   if (!kind) {
-    rope.fail(
-        fmt::format("rope type '{}' is not known; known are default, linear, ntk, dynamic, "
-                    "yarn, llama3 and longrope",
-                    escaped(*word)));
+    rope.fail(fmt::format(
+        "rope_scaling: rope_type '{}' is not known; known are default, linear, ntk, dynamic, "
+        "yarn, llama3 and longrope",
+        escaped(*word)));
   }
   return *kind;
 }

@@ -130,7 +130,8 @@ TEST(RopeConfig, RefusesInOneLine) {
   EXPECT_EQ(complaint(R"({"head_dim": 8, "rope_scaling": {"type": "yarn", "factor": 2}})"),
             "config.json: yarn needs original_max_position_embeddings");
   EXPECT_EQ(complaint(R"({"head_dim": 8, "rope_scaling": {"rope_type": "proportional"}})"),
-            "config.json: rope type 'proportional' is not known; known are default, linear, ntk, "
+            "config.json: rope_scaling: rope_type 'proportional' is not known; known are default, "
+            "linear, ntk, "
             "dynamic, yarn, llama3 and longrope");
   EXPECT_EQ(complaint(R"({"head_dim": 8, "partial_rotary_factor": 0.4})"),
             "config.json: an even number of features must turn, from 2 to head_dim 8, not 3");

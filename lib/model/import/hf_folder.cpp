@@ -1,0 +1,58 @@
+#include "model/import/hf_folder.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "core/error.h"
+#include "core/text.h"
+
+namespace attn {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr Index kLargestConfig = Index{16} << 20;
+constexpr const char* kConfig = "config.json";
+constexpr const char* kGeneration = "generation_config.json";
+
+bool is_folder(const std::string& argument) {
+  std::error_code ignored;
+  return fs::is_directory(argument, ignored);
+}
+
+std::string folder_of(const std::string& file) {
+  const std::string parent = fs::path(file).parent_path().string();
+  return parent.empty() ? "." : parent;
+}
+
+}  // namespace
+
+HfFolder open_hf_folder(const std::string& argument, const std::string& config_file,
+                        Index max_bytes) {
+  const bool folder = argument != "-" && is_folder(argument);
+  if (argument == "-" && config_file.empty()) {
+    throw UsageError("weights on stdin have no config.json beside them: --config is missing");
+  }
+  const std::string home = !config_file.empty() ? folder_of(config_file)
+                           : folder             ? argument
+                                                : folder_of(argument);
+  const Index small = std::min(max_bytes, kLargestConfig);
+  HfFolder read;
+  {
+    const ByteSource config = config_file.empty() ? open_in_folder(home, kConfig, small)
+                                                  : ByteSource::open(config_file, small);
+    read.config = read_hf_config(as_text(config.bytes()), config.name());
+  }
+  std::error_code ignored;
+  if (fs::exists(fs::path(home) / kGeneration, ignored)) {
+    const ByteSource more = open_in_folder(home, kGeneration, small);
+    read_generation_config(as_text(more.bytes()), more.name(), read.config);
+  }
+  read.files = folder ? SafetensorsFolder::open(argument, max_bytes)
+                      : SafetensorsFolder::open_file(argument, max_bytes);
+  read.tokenizer =
+      read_hf_tokenizer(home, read.config.model.vocab_size, read.config.specials, max_bytes);
+  return read;
+}
+
+}  // namespace attn
