@@ -26,6 +26,7 @@ struct Form {
   bool moves = false;  // the answer differs at all
   HouseDecision decision;
   bool ours = false;  // this program's own tolerance passes it
+  std::string detail;
 };
 
 double largest(const Tensor<double>& tensor) {
@@ -95,7 +96,9 @@ MistakePower sum_up(const std::string& name, const std::vector<const Form*>& for
   } else {
     power.notice = power.noticed > 0 ? Notice::kPartly : Notice::kUnnoticed;
   }
-  if (wide) power.advice = "the tolerance is wide: --tolerance ours would notice; or ";
+  const bool passed = nearest != nullptr && nearest->decision.pass;
+  if (passed && !nearest->detail.empty()) power.advice = fmt::format("{}: ", nearest->detail);
+  if (wide) power.advice += "the tolerance is wide: --tolerance ours would notice; or ";
   return power;
 }
 
@@ -139,6 +142,7 @@ std::vector<MistakePower> test_power(const AttentionProblem& problem, const Hous
     const auto at = static_cast<std::size_t>(n);
     const Tensor<double> out = all[at].answer(problem, 1).out;
     if (out.shape != truth.out.shape) return;
+    forms[at].detail = all[at].detail;
     forms[at].moves = difference(out, truth.out).max_error > same;
     forms[at].decision = jury.decide(house, out);
     forms[at].ours = jury.decide({House::kOurs, 0}, out).pass;

@@ -17,6 +17,7 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kLargestF16 = 65504;
+constexpr double kOneHot = 50;             // scores this large are this far apart
 constexpr double kLargestExponent = 88.7;  // of float32
 
 bool begins(std::string_view name, std::string_view with) {
@@ -33,6 +34,12 @@ std::string scores_advice(const PowerFacts& facts) {
   if (facts.largest_score < 2) {
     return fmt::format("the largest score is {:.2g}, weights are almost even: multiply q by {}",
                        facts.largest_score, factor(4 / facts.largest_score));
+  }
+  if (facts.largest_score > kOneHot) {
+    return fmt::format(
+        "the largest score is {:.3g}, weights are one-hot whatever the scale: "
+        "multiply q of some heads by {:.2g}",
+        facts.largest_score, 4 / facts.largest_score);
   }
   return "weights hardly depend on the scores here: use more keys, and values of variance 1";
 }
@@ -57,8 +64,8 @@ std::string mask_advice(const std::string& name, const AttentionProblem& problem
   }
   if (facts.all_seen) return "the mask hides nothing: hide a third of the keys";
   if (name == "mask-sentinel-finite") {
-    return "scores are small against the stand-ins: use a row whose seen scores are all below "
-           "-10000, or hide all keys of a row";
+    return "hidden keys weigh too little: hide more keys than a row sees (a window does), or use "
+           "a row whose seen scores are all below the stand-in";
   }
   return "hidden keys would weigh too little: give them the largest scores and other values";
 }
@@ -76,14 +83,20 @@ struct Need {
   std::string_view name;
   std::string_view lacks;
 };
-constexpr std::array<Need, 39> kNeeds = {{
+constexpr std::array<Need, 50> kNeeds = {{
     {"causal-missing", "not causal: test with --causal too"},
     {"causal-off-by-one", "not causal: test with --causal too"},
     {"causal-alignment", "not causal: test with --causal and more keys than queries"},
+    {"causal-leak", "not causal: test with --causal too"},
+    {"cache-heads", "no cache: test --causal bottom-right with more keys than queries"},
     {"cache-ignored", "no cache: test --causal bottom-right with more keys than queries"},
     {"cache-order", "no cache: test --causal bottom-right with more keys than queries"},
     {"window-off-by-one", "no window: add --window-left to test it"},
     {"window-ignored", "no window: add --window-left to test it"},
+    {"window-swapped", "no window with two sides: add --window-left and --window-right"},
+    {"mask-transposed", "no square mask: add one to test it"},
+    {"mask-head-reuse", "no mask of each head's own: add one to test it"},
+    {"mask-or-causal", "no boolean mask beside causality: add both to test it"},
     {"mask-ignored", "no mask: add a mask to test it"},
     {"mask-inverted", "no mask: add a mask to test it"},
     {"mask-added-as-numbers", "no boolean mask: add one to test it"},
@@ -93,6 +106,8 @@ constexpr std::array<Need, 39> kNeeds = {{
     {"fully-masked-mean", "every row sees a key: hide all keys of one row to test it"},
     {"fully-masked-nan", "every row sees a key: hide all keys of one row to test it"},
     {"padding-ignored", "no lengths: add kv_lens to test it"},
+    {"padding-off-by-one", "no lengths: add kv_lens to test it"},
+    {"padding-side", "no lengths: add kv_lens to test it"},
     {"packing-ignored", "no packed sequences: add cu_seqlens_q and cu_seqlens_k to test it"},
     {"batch-reuse", "one sequence: use a batch of 2 to test it"},
     {"gqa-tiled", "needs 2 or more key-value heads and more query heads: 4 and 2 test it"},
@@ -107,8 +122,11 @@ constexpr std::array<Need, 39> kNeeds = {{
     {"softcap-before-scale", "no softcap: add --softcap to test it"},
     {"sink-ignored", "no sinks: add them to test it"},
     {"sink-scaled", "no sinks: add them to test it"},
+    {"sink-heads", "no sinks, or one head: add them to test it"},
+    {"sink-unshifted", "no sinks: add them to test it"},
     {"sink-twice", "no sinks: add them to test it"},
     {"alibi-missing", "no ALiBi slopes: add alibi_slopes to test it"},
+    {"alibi-offset", "no ALiBi slopes, or n = m: add alibi_slopes to test it"},
     {"alibi-sign", "no ALiBi slopes: add alibi_slopes to test it"},
     {"alibi-slopes", "no ALiBi slopes: add alibi_slopes to test it"},
     {"softmax-axis", "nothing to normalise: use more than one key"},
@@ -222,7 +240,7 @@ std::string power_advice(const std::string& name, const AttentionProblem& proble
   if (name == "constant-output") {
     return "the values are small against the tolerance: draw v with variance 1 and fewer keys";
   }
-  if (begins(name, "cache") || begins(name, "causal")) {
+  if (begins(name, "cache") || begins(name, "causal") || begins(name, "padding")) {
     return "the keys in question weigh too little: use fewer keys, or multiply q by 4";
   }
   return scores_advice(facts);
