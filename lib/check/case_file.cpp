@@ -213,7 +213,9 @@ class CaseAssembly {
   std::vector<std::pair<std::string, DType>> types_;
 };
 
-void refuse_unknown(const TensorFile& file) {
+}  // namespace
+
+void refuse_unknown_datasets(const TensorFile& file) {
   if (file.text_attribute("/", "format").value_or("") == "attntools-tensors") return;
   for (const std::string& child : file.children("/")) {
     const auto& known = case_datasets();
@@ -225,8 +227,6 @@ void refuse_unknown(const TensorFile& file) {
                                  : std::vector{fmt::format("did you mean '{}'?", near)});
   }
 }
-
-}  // namespace
 
 const std::vector<std::string>& case_datasets() {
   static const std::vector<std::string> names = {"q",
@@ -259,7 +259,7 @@ const std::vector<std::string>& case_datasets() {
 
 AttentionCase read_case(const TensorFile& file, const CaseAttributes& attributes,
                         const CaseNames& names, const ReadLimits& limits) {
-  if (names.empty()) refuse_unknown(file);
+  if (names.empty()) refuse_unknown_datasets(file);
   return assemble_case(CaseSource(file, names, limits), attributes);
 }
 

@@ -20,6 +20,9 @@ const std::vector<std::string>& case_datasets();
 AttentionCase read_case(const TensorFile& file, const CaseAttributes& attributes,
                         const CaseNames& names, const ReadLimits& limits = {});
 
+/// Throws DataError for a dataset that the format does not have, unless it is a file of ours.
+void refuse_unknown_datasets(const TensorFile& file);
+
 /// The same of any source. Of options alone, k is q and v is k where they are not given.
 AttentionCase assemble_case(const CaseSource& source, CaseAttributes attributes);
 

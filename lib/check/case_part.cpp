@@ -27,18 +27,6 @@ Tensor<double> keys_box(const Tensor<double>& tensor, const CasePart& part) {
                 {part.batches, part.kv_heads, part.keys, tensor.dim(3)});
 }
 
-// A mask's axis of extent 1 holds for all.
-Tensor<double> mask_box(const Tensor<double>& mask, const CasePart& part, Index group) {
-  Shape first = {part.batch, part.kv_head * group, part.row, part.key};
-  Shape extents = {part.batches, part.kv_heads * group, part.rows, part.keys};
-  for (std::size_t axis = 0; axis < 4; ++axis) {
-    if (mask.shape[axis] != 1) continue;
-    first[axis] = 0;
-    extents[axis] = 1;
-  }
-  return box_of(mask, first, extents);
-}
-
 }  // namespace
 
 Tensor<double> box_of(const Tensor<double>& whole, const Shape& first, const Shape& extents) {
@@ -56,6 +44,31 @@ Tensor<double> box_of(const Tensor<double>& whole, const Shape& first, const Sha
     }
   }
   return box;
+}
+
+MaskPart mask_part(const Tensor<double>& mask, const CasePart& part, Index group) {
+  MaskPart of{{part.batch, part.kv_head * group, part.row, part.key},
+              {part.batches, part.kv_heads * group, part.rows, part.keys}};
+  for (std::size_t axis = 0; axis < 4; ++axis) {
+    if (mask.shape[axis] != 1) continue;
+    of.first[axis] = 0;
+    of.extents[axis] = 1;
+  }
+  return of;
+}
+
+std::optional<Tensor<double>> lse_part(const std::optional<Tensor<double>>& lse,
+                                       const CasePart& part, Index group) {
+  if (!lse) return std::nullopt;
+  Tensor<double> taken({part.batches, part.kv_heads * group, part.rows});
+  double* to = taken.data();
+  for (Index b = part.batch; b < part.batch + part.batches; ++b) {
+    for (Index h = part.kv_head * group; h < (part.kv_head + part.kv_heads) * group; ++h) {
+      const double* from = lse->data() + (b * lse->dim(1) + h) * lse->dim(2) + part.row;
+      to = std::copy_n(from, part.rows, to);
+    }
+  }
+  return taken;
 }
 
 AttentionCase rules_of_part(const AttentionCase& outline, const CasePart& part) {
@@ -87,7 +100,10 @@ AttentionCase CaseInMemory::part(const CasePart& part) const {
   problem.q = rows_box(whole.q, part, group, 0, whole.head_dim());
   problem.k = keys_box(whole.k, part);
   problem.v = keys_box(whole.v, part);
-  if (whole.mask) problem.mask = mask_box(*whole.mask, part, group);
+  if (whole.mask) {
+    const MaskPart mask = mask_part(*whole.mask, part, group);
+    problem.mask = box_of(*whole.mask, mask.first, mask.extents);
+  }
   const auto rows_of = [&](const std::optional<Tensor<double>>& tensor, Index first, Index columns,
                            std::optional<Tensor<double>>& into) {
     if (tensor) into = rows_box(*tensor, part, group, first, columns);
@@ -96,12 +112,7 @@ AttentionCase CaseInMemory::part(const CasePart& part) const {
   rows_of(recorded_.out_perm, 0, whole.value_dim(), result.out_perm);
   rows_of(recorded_.weights, part.key, part.keys, result.weights);
   rows_of(recorded_.scores, part.key, part.keys, result.scores);
-  if (recorded_.lse) {
-    Tensor<double> columns = *recorded_.lse;
-    columns.shape.push_back(1);
-    result.lse = rows_box(columns, part, group, 0, 1);
-    result.lse->shape.pop_back();
-  }
+  result.lse = lse_part(recorded_.lse, part, group);
   if (recorded_.probe) {
     const CausalProbe& probe = *recorded_.probe;
     result.probe = CausalProbe{{},

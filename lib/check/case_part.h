@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "check/attention_case.h"
@@ -66,6 +67,16 @@ std::vector<CasePart> plan_parts(const AttentionCase& outline, bool maps, double
 
 /// Copies a box out of a tensor of four axes: extents[axis] elements from first[axis] on.
 Tensor<double> box_of(const Tensor<double>& whole, const Shape& first, const Shape& extents);
+
+/// Where a part's mask stands in the whole's: an axis of extent 1 holds for all.
+struct MaskPart {
+  Shape first, extents;
+};
+MaskPart mask_part(const Tensor<double>& mask, const CasePart& part, Index group);
+
+/// A part of (batch, heads, q_len) numbers; none of none.
+std::optional<Tensor<double>> lse_part(const std::optional<Tensor<double>>& lse,
+                                       const CasePart& part, Index group);
 
 /// What of the outline's short tables and rules belongs to a part; its tensors are empty.
 AttentionCase rules_of_part(const AttentionCase& outline, const CasePart& part);

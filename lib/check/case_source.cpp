@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -59,9 +60,22 @@ CaseSource::Found CaseSource::elsewhere(const std::string& name, const std::stri
   return found;
 }
 
+std::optional<std::string> CaseSource::in_file(const std::string& name) const {
+  const std::string at = path(name);
+  if (file_ == nullptr || !file_->has_dataset(at)) return std::nullopt;
+  return at;
+}
+
 std::optional<CaseSource::Found> CaseSource::find(const std::string& name) const {
   if (!has(name)) return std::nullopt;
   const std::string at = path(name);
+  if (std::find(left_in_file_.begin(), left_in_file_.end(), name) != left_in_file_.end()) {
+    const DatasetInfo info = file_->info(at);
+    Found shape_alone;
+    shape_alone.tensor.shape = info.shape;
+    shape_alone.type = info.type;
+    return shape_alone;
+  }
   if (file_ == nullptr) return elsewhere(name, at);
   if (file_->has_dataset(at)) return Found{file_->read<double>(at), file_->info(at).type};
   const bool numbers = at.find_first_not_of("0123456789.,;+-einfa \t") == std::string::npos;

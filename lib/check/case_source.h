@@ -3,6 +3,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/dtype.h"
@@ -36,6 +37,10 @@ class CaseSource {
   std::optional<Found> find(const std::string& name) const;
   /// As find; throws where it is not there.
   Found require(const std::string& name) const;
+  /// The path of a tensor that is a dataset of the file itself; nothing for others.
+  std::optional<std::string> in_file(const std::string& name) const;
+  /// From now on these are found as a shape alone, without values.
+  void leave_in_file(std::vector<std::string> names) { left_in_file_ = std::move(names); }
   /// Whole numbers along one axis; empty where there are none.
   std::vector<Index> integers(const std::string& name) const;
   /// Numbers along one axis; empty where there are none.
@@ -51,6 +56,7 @@ class CaseSource {
   const TensorFile* file_ = nullptr;
   const CaseNames& names_;
   ReadLimits limits_;
+  std::vector<std::string> left_in_file_;
 };
 
 /// "--kv-lens", "--causal-probe-k": the option that names a dataset.

@@ -28,9 +28,17 @@ const Known& known(TensorLayout layout) {
                        [&](const Known& one) { return one.layout == layout; });
 }
 
+// Of a tensor whose values stay in a file.
+Tensor<double> shape_alone(Shape shape) {
+  Tensor<double> tensor;
+  tensor.shape = std::move(shape);
+  return tensor;
+}
+
 // Axes 0 and 1 of (x, y, features) swapped.
 Tensor<double> swap_outer(const Tensor<double>& from) {
   const Index features = from.dim(2);
+  if (from.values.empty()) return shape_alone({from.dim(1), from.dim(0), features});
   Tensor<double> to({from.dim(1), from.dim(0), features});
   for (Index x = 0; x < from.dim(0); ++x) {
     for (Index y = 0; y < from.dim(1); ++y) {
@@ -105,6 +113,7 @@ Tensor<double> from_bhsd(const Tensor<double>& tensor, TensorLayout layout) {
 Tensor<double> swap_layout(const Tensor<double>& tensor) {
   const Shape& from = tensor.shape;
   require_shape(from.size() == 4, "swap_layout: want 4 axes");
+  if (tensor.values.empty()) return shape_alone({from[0], from[2], from[1], from[3]});
   Tensor<double> swapped({from[0], from[2], from[1], from[3]});
   const Index features = from[3];
   for (Index b = 0; b < from[0]; ++b) {

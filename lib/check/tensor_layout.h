@@ -27,7 +27,8 @@ bool heads_are_joined(TensorLayout layout);
 
 /// The axes in (batch, heads, rows, features). Fewer axes stand for one sequence, and two or one
 /// for one head of rows (of heads side by side, where the layout joins them). `heads` counts where
-/// they are joined. Throws DataError "want ..., got shape ..." for what does not fit.
+/// they are joined. A shape without values gives such a one. Throws DataError "want ..., got shape
+/// ..." for what does not fit.
 Tensor<double> to_bhsd(Tensor<double> tensor, TensorLayout layout, Index heads);
 
 /// The four axes in a layout's order.

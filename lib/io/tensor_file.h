@@ -24,6 +24,8 @@ class TensorFile {
 
   const std::string& name() const;
   bool is_hdf5() const { return std::holds_alternative<Hdf5Reader>(file_); }
+  /// What reads it where it is HDF5, else null.
+  const Hdf5Reader* hdf5() const { return std::get_if<Hdf5Reader>(&file_); }
   bool has_dataset(std::string_view path) const;
   bool has_group(std::string_view path) const;
   DatasetInfo info(std::string_view path) const;

@@ -28,7 +28,7 @@ constexpr Index kThousand = 1000;  // what the library counts to
 void note_assumptions(const Subject& subject, AttentionReport& found, int threads) {
   const std::vector<std::string>& assumed = subject.recorded.assumed;
   found.remarks.insert(found.remarks.begin(), assumed.begin(), assumed.end());
-  if (found.verdict.outcome() != Outcome::kFail) return;
+  if (found.verdict.outcome() != Outcome::kFail || subject.stored) return;
   for (const std::string& option : what_would_pass(subject.recorded, subject.attributes, threads)) {
     found.remarks.push_back(fmt::format("fails as assumed; it passes with {}", option));
   }
@@ -56,7 +56,10 @@ int exit_code(const Verdict& verdict) {
 
 int run_case(const CheckOptions& o, cli::Session& session) {
   if (!o.output.empty()) check_output(o.output, {o.input});
-  return check_subject(read_subject(o), o, o.input.empty(), session);
+  const bool whole = o.maps || o.show || o.tolerance;
+  return check_subject(
+      read_subject(o, Values::kNeeded, whole ? Residence::kMemory : Residence::kFile), o,
+      o.input.empty(), session);
 }
 
 int check_subject(const Subject& subject, const CheckOptions& o, bool steps,
@@ -72,7 +75,8 @@ int check_subject(const Subject& subject, const CheckOptions& o, bool steps,
   const Index rows = problem.batch() * problem.heads() * problem.q_len();
   cli::Progress progress(session, rows, "rows");
   settings.progress = [&](Index done) { progress.update(rows * done / kThousand); };
-  AttentionReport found = check_attention(subject.recorded, settings);
+  AttentionReport found = subject.stored ? check_attention(*subject.stored, settings)
+                                         : check_attention(subject.recorded, settings);
   note_assumptions(subject, found, settings.threads);
   std::optional<HouseReport> houses;
   if (o.tolerance) {

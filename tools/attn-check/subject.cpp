@@ -60,14 +60,20 @@ Subject subject_of_tokens(const CheckOptions& o, const ReadLimits& limits) {
 
 }  // namespace
 
-Subject read_subject(const CheckOptions& o, Values values) {
+Subject read_subject(const CheckOptions& o, Values values, Residence residence) {
   const ReadLimits limits{.max_bytes = o.max_bytes};
   if (o.projection.count("x") != 0) return subject_of_tokens(o, limits);
+  Subject subject;
+  subject.name = "numbers";
+  subject.attributes = o.attributes;
   if (o.input.empty()) {
-    return {"numbers", "", case_from_arguments(o.names, o.attributes, limits), o.attributes, {}};
+    subject.recorded = case_from_arguments(o.names, o.attributes, limits);
+    return subject;
   }
-  const TensorFile reader = TensorFile::open(o.input, limits);
-  const CaseAttributes attributes = merged(o.attributes, read_case_attributes(reader));
+  TensorFile reader = TensorFile::open(o.input, limits);
+  subject.name = reader.name();
+  subject.attributes = merged(o.attributes, read_case_attributes(reader));
+  subject.history = read_history(reader);
   CaseNames names = o.names;
   const auto at = [&](const char* name) {
     const auto mapped = names.find(name);
@@ -76,8 +82,12 @@ Subject read_subject(const CheckOptions& o, Values values) {
   if (values == Values::kOptional && names.count("v") == 0 && !reader.has_dataset("/v")) {
     names["v"] = at("k");
   }
-  return {
-      reader.name(), read_history(reader), read_case(reader, attributes, names, limits), attributes, {}};
+  if (residence == Residence::kFile) {
+    subject.stored = StoredCase::open(reader, subject.attributes, names, limits);
+  }
+  subject.recorded = subject.stored ? subject.stored->outline()
+                                    : read_case(reader, subject.attributes, names, limits);
+  return subject;
 }
 
 }  // namespace attn

@@ -1,11 +1,13 @@
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 
 #include "attn-check/options.h"
 #include "check/attention_case.h"
 #include "check/case_file.h"
+#include "check/stored_case.h"
 #include "check/token_projection.h"
 
 namespace attn {
@@ -17,13 +19,19 @@ struct Subject {
   AttentionCase recorded;
   CaseAttributes attributes;              // the options' over the file's
   std::optional<TokenProjection> tokens;  // where q, k and v were made of them
+  /// Of a large case that stays in its file; `recorded` is then its outline, without numbers.
+  std::shared_ptr<const StoredCase> stored;
 };
 
 /// Does a report look at values, or at weights alone?
 enum class Values { kNeeded, kOptional };
 
+/// May a large case stay in its file?
+enum class Residence { kMemory, kFile };
+
 /// Reads the case that a command line is about. Where values are optional and there are none, keys
 /// stand in for them.
-Subject read_subject(const CheckOptions& options, Values values = Values::kNeeded);
+Subject read_subject(const CheckOptions& options, Values values = Values::kNeeded,
+                     Residence residence = Residence::kMemory);
 
 }  // namespace attn
