@@ -457,7 +457,7 @@ TEST(ExportModel, WhatHasNoPlaceThereIsNamed) {
   };
   EXPECT_EQ(refused([](ModelConfig&) {}), "(accepted)");
   EXPECT_THAT(refused([](ModelConfig& c) { c.position = Position::kAlibi; }),
-              HasSubstr("position alibi has no place in LlamaForCausalLM"));
+              HasSubstr("position alibi, where GPT-2's is learned and Llama's rope"));
   EXPECT_THAT(refused([](ModelConfig& c) { c.head_bias = true; }), HasSubstr("head_bias"));
   EXPECT_THAT(refused([](ModelConfig& c) { c.activation = MlpActivation::kRelu; }),
               HasSubstr("activation relu"));

@@ -222,6 +222,11 @@ const HfFamily& hf_family_of(const ModelConfig& config) {
     if (misfit(family, config).empty()) return family;
   }
   const bool learned = config.position == Position::kLearned;
+  if (!learned && config.position != Position::kRope) {
+    throw UsageError(fmt::format("the model is neither GPT-2- nor Llama-shaped: position {}, where "
+                                 "GPT-2's is learned and Llama's rope",
+                                 enum_name(config.position)));
+  }
   const HfFamily& nearest = *find_hf_family(learned ? "gpt2" : "llama");
   throw UsageError(
       fmt::format("the model is neither GPT-2- nor Llama-shaped: {} has no place in {}",
