@@ -190,9 +190,8 @@ int main(int argc, char** argv) {
                      "a checkpoint that the other programs read"},
                     {"tinygpt-import llama/ --dry-run",
                      "which tensor holds which of our parameters"},
-                    {"tinygpt-import model.safetensors --config config.json -o - | "
-                     "tinygpt-generate -i - --prompt \"3 5\"",
-                     "a single file, straight into the next program"},
+                    {"cat w.safetensors | tinygpt-import - --config config.json -o model.h5",
+                     "one file from a pipe"},
                     {"tinygpt-import -i gpt2.h5 --export out/ --dtype bf16",
                      "config.json, model.safetensors and the vocabulary's files"}},
        .notes =
