@@ -133,6 +133,7 @@ std::string house_name(const HouseRule& rule) {
 
 std::vector<HouseRule> all_houses() {
   std::vector<HouseRule> all;
+  all.reserve(kNames.size());
   for (const auto& known : kNames) all.push_back({known.second, 0.99});
   return all;
 }
