@@ -57,6 +57,12 @@ double coarse_rounding(DType type, double size) {
   return own > storage_rounding(DType::kF32) ? own * size : 0;
 }
 
+double relative_unit(DType type, double truth) {
+  if (truth == 0) return 1;
+  const double smallest = type == DType::kF16 ? 0x1p-14 : 0;
+  return std::max(std::abs(truth), smallest);
+}
+
 Check part_check(const PosencPart& part, const PartError& found, double limit) {
   Check check;
   check.name = part.name;

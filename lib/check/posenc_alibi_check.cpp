@@ -10,15 +10,11 @@ namespace {
 // Slopes and biases are held to a part of themselves: a bias is a slope times a whole number.
 constexpr double kPart = 1e-6;
 
-double unit_of(double truth) {
-  return truth == 0 ? 1 : std::abs(truth);
-}
-
 PartError slopes_error(const PosencPart& part, const AlibiMaking& made) {
   PartError error;
   for (Index h = 0; h < part.values.size(); ++h) {
     const double slope = made.slopes[static_cast<std::size_t>(h)];
-    error.add(part.values.data()[h], slope, h, unit_of(slope));
+    error.add(part.values.data()[h], slope, h, relative_unit(part.stored, slope));
   }
   return error;
 }
@@ -33,7 +29,7 @@ PartError bias_error(const PosencPart& part, const AlibiMaking& made) {
         if (made.rules.causal && j > i + m - n) continue;
         const double bias = alibi_bias(made, h, i, j, n, m);
         const Index at = (h * n + i) * m + j;
-        error.add(part.values.data()[at], bias, at, unit_of(bias));
+        error.add(part.values.data()[at], bias, at, relative_unit(part.stored, bias));
       }
     }
   }

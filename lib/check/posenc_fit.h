@@ -21,6 +21,10 @@ struct PartError {
 /// What `type` rounds off a number of this size beyond what f32 does.
 double coarse_rounding(DType type, double size);
 
+/// What an error of a part that is held to a part of itself is divided by: |truth|, 1 for 0, and no
+/// less than the type's smallest number of full precision.
+double relative_unit(DType type, double truth);
+
 /// One check of a part that may be off by `limit`.
 Check part_check(const PosencPart& part, const PartError& found, double limit);
 

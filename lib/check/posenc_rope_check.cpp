@@ -17,7 +17,7 @@ PartError frequency_error(const PosencPart& part, const RopeAngles& angles) {
   if (part.values.size() != static_cast<Index>(want.size())) return {HUGE_VAL, 0};
   for (std::size_t i = 0; i < want.size(); ++i) {
     error.add(part.values.values[i], want[i], static_cast<Index>(i),
-              want[i] == 0 ? 1 : std::abs(want[i]));
+              relative_unit(part.stored, want[i]));
   }
   return error;
 }

@@ -41,19 +41,15 @@ void add_widths(const PosencCase& c, List& list) {
     if (width == rotary) continue;
     list.push_back({"rotary-dim", fmt::format("{} features turn, not {}", width, rotary),
                     [width](Made& m) { m.rules.rotary_dim = width; }});
-    list.push_back({"rotary-dim", fmt::format("exponents go by {} features, not {}", width, rotary),
-                    [width](Made& m) { m.exponent_dim = width; }});
     list.push_back({"rotary-dim", fmt::format("{} features turn by exponents of {}", width, rotary),
                     [width, rotary](Made& m) {
                       m.rules.rotary_dim = width;
                       m.exponent_dim = rotary;
                     }});
   }
-  if (rotary == head) {
-    list.push_back({"rotary-dim", fmt::format("exponents go by {} features", 2 * head),
-                    [head](Made& m) { m.exponent_dim = 2 * head; }});
-    return;
-  }
+  if (rotary == head) return;
+  list.push_back({"rotary-dim", fmt::format("exponents go by {} features, not {}", head, rotary),
+                  [head](Made& m) { m.exponent_dim = head; }});
   list.push_back({"rotary-dim", "the last features of a head turn, not the first",
                   [head, rotary](Made& m) { m.first = head - rotary; }});
   for (const Index exponents : {rotary, head}) {
@@ -133,8 +129,8 @@ void add_factors(const PosencCase& c, List& list) {
 List rope_suppositions(const PosencCase& c) {
   List list;
   add_pairings(c, list);
-  for (const auto& each : rope_scaling_suppositions(c)) list.push_back(each);
   add_factors(c, list);
+  for (const auto& each : rope_scaling_suppositions(c)) list.push_back(each);
   for (const NamedPositions& p : other_positions(c.positions)) {
     list.push_back(
         {"position-offset", p.detail, [at = p.positions](Made& m) { m.positions = at; }});
@@ -160,6 +156,19 @@ void add_slowest_pair(const PosencCase& c, const PosencPart& part, List& list) {
   const RopeScalingKind kind = c.rope.scaling.kind;
   const bool stretches = kind != RopeScalingKind::kNone;
   if (!std::isfinite(theta) || !(theta > 0)) return;
+  if (kind == RopeScalingKind::kDynamic) {
+    const double s = c.rope.scaling.factor;
+    const double original = static_cast<double>(c.rope.scaling.original_max_positions);
+    const double stretch = std::pow(theta / c.rope.theta, (d - 2) / d);
+    const double length = std::round((stretch + s - 1) * original / s);
+    if (length >= 1 && length < 1e12) {
+      list.push_back({"wrong-seq-len", fmt::format("length {} for {}", length, c.rope.seq_len),
+                      [length](Made& m) {
+                        m.rules.seq_len = static_cast<Index>(length);
+                        m.dynamic_below = true;
+                      }});
+    }
+  }
   list.push_back({stretches ? "scaling-wrong" : "wrong-exponent",
                   fmt::format("frequencies are those of theta {:.7g}", theta), [theta](Made& m) {
                     m.rules.theta = theta;
@@ -176,18 +185,6 @@ void add_slowest_pair(const PosencCase& c, const PosencPart& part, List& list) {
   list.push_back({"scaling-wrong",
                   fmt::format("factor {:.7g} for {:.7g}", factor, c.rope.scaling.factor),
                   [factor](Made& m) { m.rules.scaling.factor = factor; }});
-  if (kind == RopeScalingKind::kDynamic) {
-    const double s = c.rope.scaling.factor;
-    const double original = static_cast<double>(c.rope.scaling.original_max_positions);
-    const double stretch = std::pow(theta / c.rope.theta, (d - 2) / d);
-    const double length = std::round((stretch + s - 1) * original / s);
-    if (!(length >= 1) || length > 1e12) return;
-    list.push_back({"wrong-seq-len", fmt::format("length {} for {}", length, c.rope.seq_len),
-                    [length](Made& m) {
-                      m.rules.seq_len = static_cast<Index>(length);
-                      m.dynamic_below = true;
-                    }});
-  }
 }
 
 }  // namespace

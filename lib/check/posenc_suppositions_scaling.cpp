@@ -63,6 +63,8 @@ void add_other_kinds(const PosencCase& c, List& list) {
   for (const RopeScalingKind kind : {kLinear, kNtk, kDynamic, kYarn, kLlama3}) {
     if (kind == s.kind) continue;
     if (kind != kLinear && kind != kNtk && s.original_max_positions < 1) continue;
+    // Within the trained length dynamic scaling is none.
+    if (kind == kDynamic && (s.factor < 1 || c.rope.seq_len <= s.original_max_positions)) continue;
     // A stretch without an attention factor of its own may keep the one that was asked for.
     for (const bool keep : {false, true}) {
       list.push_back({"scaling-wrong",
@@ -71,7 +73,6 @@ void add_other_kinds(const PosencCase& c, List& list) {
                       [kind, keep](Made& m) {
                         if (keep) m.attention_factor = rope_angles(m).attention_factor;
                         m.rules.scaling.kind = kind;
-                        if (m.rules.scaling.factor < 1 && kind == kDynamic) m.rules.scaling = {};
                       }});
     }
   }
@@ -79,8 +80,9 @@ void add_other_kinds(const PosencCase& c, List& list) {
 
 void add_factors(const PosencCase& c, List& list) {
   const double s = c.rope.scaling.factor;
-  for (const double factor : {1 / s, s * s, std::sqrt(s), 2 * s, s / 2, s + 1, s - 1, 1.0}) {
-    if (!(factor > 0) || factor == s) continue;
+  for (const double factor : {1 / s, s * s, std::sqrt(s), 2 * s, s / 2, s + 1, s - 1}) {
+    // A factor of 1 is a scaling ignored.
+    if (!(factor > 0) || factor == s || factor == 1) continue;
     for (const bool keep : {false, true}) {
       list.push_back({"scaling-wrong", fmt::format("factor {:.6g} for {:.6g}", factor, s),
                       [factor, keep](Made& m) {
@@ -160,9 +162,9 @@ List rope_scaling_suppositions(const PosencCase& c) {
   List list;
   const RopeScalingKind kind = c.rope.scaling.kind;
   if (kind == kNone) return list;
+  add_ignored(list);
   if (kind == kLlama3) add_llama3(list);
   if (kind == kDynamic || kind == kLongrope) add_lengths(c, list);
-  add_ignored(list);
   if (kind == kNtk || kind == kDynamic) add_ntk(list);
   if (kind == kYarn) add_yarn(c, list);
   if (kind != kLongrope) add_other_kinds(c, list);

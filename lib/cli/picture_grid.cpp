@@ -86,7 +86,8 @@ PictureGrid::PictureGrid(const HeatMap& map, Index most_rows, Index most_cols)
 
 std::string PictureGrid::pooling_text() const {
   if (!pooled()) return "";
-  return fmt::format("each cell = max of {} x {}", row_block_, col_block_);
+  return fmt::format("each cell = {} of {} x {}", signed_ ? "largest magnitude" : "max", row_block_,
+                     col_block_);
 }
 
 double PictureGrid::place(float value) const {

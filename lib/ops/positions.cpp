@@ -1,5 +1,6 @@
 #include "ops/positions.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace attn {
@@ -56,6 +57,32 @@ void sinusoidal_positions(double base, Index first, Matrix<T> table) {
   }
 }
 
+std::vector<double> sinusoidal_frequencies(Index dim, double base, bool tensor2tensor) {
+  std::vector<double> all;
+  if (!tensor2tensor) {
+    for (Index i = 0; i < (dim + 1) / 2; ++i) all.push_back(frequency(base, i, dim));
+    return all;
+  }
+  const double steps = static_cast<double>(std::max<Index>(1, dim / 2 - 1));
+  for (Index i = 0; i < dim / 2; ++i)
+    all.push_back(std::pow(base, -static_cast<double>(i) / steps));
+  return all;
+}
+
+void sinusoidal_row(const std::vector<double>& frequencies, const SinusoidalForm& form,
+                    double position, Matrix<double> row) {
+  const Index dim = row.cols();
+  const Index sines = static_cast<Index>(frequencies.size());
+  for (Index i = 0; i < sines; ++i) {
+    const double phase = position * frequencies[static_cast<std::size_t>(i)];
+    const Index sine = form.concatenated ? i : 2 * i;
+    const Index cosine = form.concatenated ? sines + i : 2 * i + 1;
+    row(0, sine) = std::sin(phase);
+    if (cosine < dim) row(0, cosine) = std::cos(phase);
+  }
+  if (form.tensor2tensor && dim % 2 != 0) row(0, dim - 1) = 0;
+}
+
 template <class T>
 RopeTable<T>::RopeTable(Index head_dim, double base, Index first_position, Index positions)
     : RopeTable(rope_frequencies(head_dim, base, {}, 0), first_position, positions) {}
@@ -101,6 +128,22 @@ std::vector<double> alibi_slopes(Index heads) {
         std::exp2(-8.0 * static_cast<double>(2 * h + 1) / static_cast<double>(2 * power)));
   }
   return slopes;
+}
+
+Index t5_bucket(Index relative, Index num_buckets, Index max_distance, bool bidirectional) {
+  const Index buckets = bidirectional ? num_buckets / 2 : num_buckets;
+  const Index exact = buckets / 2;
+  require_shape(exact >= 1 && max_distance > exact, "t5_bucket: max_distance is too small");
+  const Index first = bidirectional && relative > 0 ? buckets : 0;
+  const Index distance = bidirectional ? std::abs(relative) : std::max<Index>(-relative, 0);
+  if (distance < exact) return first + distance;
+  const double whole = static_cast<double>(exact);
+  const double grown = std::log(static_cast<double>(distance) / whole) /
+                       std::log(static_cast<double>(max_distance) / whole) *
+                       static_cast<double>(buckets - exact);
+  // A distance on a border belongs to the farther bucket, whatever its logarithm is rounded to.
+  constexpr double kBorder = 1e-9;
+  return first + std::min(exact + static_cast<Index>(std::floor(grown + kBorder)), buckets - 1);
 }
 
 template void sinusoidal_positions<float>(double, Index, Matrix<float>);

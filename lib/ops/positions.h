@@ -13,6 +13,22 @@ namespace attn {
 template <class T>
 void sinusoidal_positions(double base, Index first, Matrix<T> table);
 
+/// Where sines and cosines of a table stand, and how fast its pairs turn.
+struct SinusoidalForm {
+  bool concatenated = false;  ///< all sines, then all cosines; otherwise in turn
+  bool tensor2tensor =
+      false;  ///< exponents i / (half - 1), half = dim / 2 rounded down, so that
+              ///< the last is 1 / base; an odd dim ends with a 0. Otherwise 2i / dim
+};
+
+/// How far each pair turns from one position to the next: (dim / 2, rounded up; down in
+/// tensor2tensor's form).
+std::vector<double> sinusoidal_frequencies(Index dim, double base, bool tensor2tensor);
+
+/// One row of a table, of any position: dim values.
+void sinusoidal_row(const std::vector<double>& frequencies, const SinusoidalForm& form,
+                    double position, Matrix<double> row);
+
 /// Which features a rotation pairs: (2i, 2i+1), as the paper; or (i, i + rotary_dim/2), as
 /// GPT-NeoX.
 enum class RopePairs { kInterleaved, kHalves };
@@ -48,5 +64,12 @@ void rope_rotate_back(const RopeTable<T>& table, RopePairs pairs, Index head_dim
 /// ALiBi slopes (Press et al. 2022, arXiv:2108.12409): 2^(-8(h+1)/heads) for a power of two;
 /// otherwise those of the next smaller power P, then every second slope of 2P from the first on.
 std::vector<double> alibi_slopes(Index heads);
+
+/// T5's bucket of a relative position key - query (Raffel et al. 2020, arXiv:1910.10683): each
+/// direction's first half of buckets hold one distance each, the others grow with its logarithm,
+/// and the last holds all from max_distance on. Bidirectional, the upper half of the buckets is the
+/// future's; otherwise the future is bucket 0. ShapeError where max_distance is within the exact
+/// half, or no bucket is exact.
+Index t5_bucket(Index relative, Index num_buckets, Index max_distance, bool bidirectional);
 
 }  // namespace attn

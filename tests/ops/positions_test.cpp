@@ -101,5 +101,42 @@ TEST(Alibi, SlopesOfThePaper) {
   EXPECT_THROW(alibi_slopes(0), ShapeError);
 }
 
+TEST(Sinusoidal, FormsByHand) {
+  // dim 4, base 100: 2i/dim gives 1 and 1/10, tensor2tensor's exponents 0 and 1 give 1 and 1/100.
+  EXPECT_EQ(sinusoidal_frequencies(4, 100, false), (std::vector<double>{1, 0.1}));
+  EXPECT_EQ(sinusoidal_frequencies(4, 100, true), (std::vector<double>{1, 0.01}));
+  EXPECT_EQ(sinusoidal_frequencies(5, 100, true).size(), 2U);
+  EXPECT_EQ(sinusoidal_frequencies(5, 100, false).size(), 3U);
+  Tensor<double> row({1, 4});
+  sinusoidal_row({1, 0.1}, {.concatenated = true}, 2, row.matrix());
+  const std::vector<double> want{std::sin(2.0), std::sin(0.2), std::cos(2.0), std::cos(0.2)};
+  for (std::size_t i = 0; i < 4; ++i) EXPECT_NEAR(row.values[i], want[i], 1e-15) << i;
+  Tensor<double> odd({1, 5});
+  sinusoidal_row({1, 0.01}, {.tensor2tensor = true}, 2, odd.matrix());
+  EXPECT_EQ(odd.values[4], 0) << "filled up";
+  EXPECT_NEAR(odd.values[3], std::cos(0.02), 1e-15);
+}
+
+TEST(Sinusoidal, ARowIsThatOfTheTable) {
+  Tensor<double> table({8, 7}), row({1, 7});
+  sinusoidal_positions<double>(1000, 40, table.matrix());
+  sinusoidal_row(sinusoidal_frequencies(7, 1000, false), {}, 43, row.matrix());
+  EXPECT_TRUE(std::equal(row.values.begin(), row.values.end(), table.matrix().row(3)));
+}
+
+// 8 buckets a side, 4 of them exact, distances to 32: 4 grows by factors of 8^(1/4).
+TEST(T5Bucket, ByHand) {
+  for (Index r = 0; r < 4; ++r) EXPECT_EQ(t5_bucket(-r, 8, 32, false), r);
+  EXPECT_EQ(t5_bucket(-4, 8, 32, false), 4);
+  EXPECT_EQ(t5_bucket(-6, 8, 32, false), 4);
+  EXPECT_EQ(t5_bucket(-7, 8, 32, false), 5);
+  EXPECT_EQ(t5_bucket(-32, 8, 32, false), 7);
+  EXPECT_EQ(t5_bucket(-1000000, 8, 32, false), 7) << "the last holds all that is farther";
+  EXPECT_EQ(t5_bucket(5, 8, 32, false), 0) << "the future";
+  EXPECT_EQ(t5_bucket(1, 32, 128, true), 17);
+  EXPECT_EQ(t5_bucket(-1, 32, 128, true), 1);
+  EXPECT_THROW(t5_bucket(1, 8, 4, false), ShapeError);
+}
+
 }  // namespace
 }  // namespace attn

@@ -1,0 +1,135 @@
+#include "posenc-dump/check.h"
+
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+
+#include <cmath>
+#include <utility>
+
+#include "check/check_posenc.h"
+#include "check/explanations.h"
+#include "cli/exit_code.h"
+#include "cli/json.h"
+#include "cli/table.h"
+#include "core/error.h"
+#include "core/text.h"
+#include "posenc-dump/case_from_options.h"
+
+namespace attn {
+namespace {
+
+using cli::Json;
+using cli::Table;
+
+const char* verdict_word(Outcome outcome) {
+  return outcome == Outcome::kNotChecked ? "none" : outcome_name(outcome);
+}
+
+std::string error_text(double error) {
+  return error == 0 ? "0" : fmt::format("{:.2e}", error);
+}
+
+Table checks_table(const Verdict& verdict) {
+  Table table({{"check", Table::Align::kLeft},
+               {"verdict", Table::Align::kLeft},
+               {"max error"},
+               {"limit"},
+               {"ratio"},
+               {"where", Table::Align::kLeft},
+               {"note", Table::Align::kLeft}});
+  for (const Check& check : verdict.checks) {
+    table.add({check.name, outcome_name(check.outcome), error_text(check.max_error),
+               error_text(check.limit), fmt::format("{:.3g}", check.ratio()),
+               check.max_error > 0 ? shape_text(check.where) : "", check.note});
+  }
+  return table;
+}
+
+Json report_json(const PosencCase& c, const PosencReport& found) {
+  Json document;
+  document["verdict"] = verdict_word(found.verdict.outcome());
+  document["diagnosis"] = found.verdict.diagnosis;
+  document["kind"] = posenc_kind_name(c.kind);
+  Json checks = Json::array();
+  for (const Check& check : found.verdict.checks) {
+    Json one;
+    one["name"] = check.name;
+    one["pass"] = check.outcome == Outcome::kPass;
+    one["max_error"] = cli::json_number(check.max_error);
+    one["limit"] = cli::json_number(check.limit);
+    one["ratio"] = cli::json_number(check.ratio());
+    one["where"] = check.where;
+    if (!check.note.empty()) one["note"] = check.note;
+    checks.push_back(std::move(one));
+  }
+  document["checks"] = std::move(checks);
+  Json findings = Json::array();
+  for (const PosencFinding& finding : found.findings) {
+    Json one;
+    one["name"] = finding.name;
+    one["detail"] = finding.detail;
+    if (const Explanation* told = find_explanation(finding.name)) {
+      one["what"] = told->what;
+      one["cause"] = told->cause;
+    }
+    findings.push_back(std::move(one));
+  }
+  document["findings"] = std::move(findings);
+  document["assumed"] = c.assumed;
+  return document;
+}
+
+void print_text(const std::string& name, const PosencCase& c, const PosencReport& found,
+                cli::Report& report) {
+  report.print("{}: {}: {}\n", name, posenc_kind_name(c.kind),
+               verdict_word(found.verdict.outcome()));
+  for (const std::string& assumed : c.assumed) report.print("assumed {}\n", assumed);
+  report.write(checks_table(found.verdict).text());
+  if (!found.findings.empty()) {
+    report.print("diagnosis: {}\n", fmt::join(found.verdict.diagnosis, ", "));
+  }
+  for (const PosencFinding& finding : found.findings) {
+    report.print("{}: {}\n", finding.name, finding.detail);
+    const Explanation* told = find_explanation(finding.name);
+    if (told != nullptr) report.print("  {}\n  {}\n", told->what, told->cause);
+  }
+}
+
+void print_table(const PosencReport& found, char separator, cli::Report& report) {
+  Table table = checks_table(found.verdict);
+  report.write(separator == '\t' ? table.tsv() : table.csv());
+  for (const PosencFinding& finding : found.findings) {
+    report.print("# diagnosis{}{}{}{}\n", separator, finding.name, separator,
+                 separator == '\t' ? cli::tsv_cell(finding.detail) : cli::csv_cell(finding.detail));
+  }
+}
+
+}  // namespace
+
+int run_check(const PosencOptions& o, cli::Session& session) {
+  const NamedCase subject = case_from_options(o, session);
+  const PosencReport found = check_posenc(subject.recorded);
+  cli::Report& report = session.report();
+  if (o.format == cli::Format::kJson) {
+    report.write(cli::json_text(report_json(subject.recorded, found)));
+  } else if (o.format == cli::Format::kText) {
+    print_text(subject.name, subject.recorded, found, report);
+  } else {
+    print_table(found, o.format == cli::Format::kTsv ? '\t' : ',', report);
+  }
+  return found.verdict.outcome() == Outcome::kFail ? cli::kNo : cli::kDone;
+}
+
+int run_explain(const PosencOptions& o, cli::Session& session) {
+  const Explanation* told = find_explanation(o.explain);
+  if (told == nullptr) {
+    const std::string nearest = nearest_mistake(o.explain);
+    throw UsageError(fmt::format("--explain: no mistake is called '{}'", escaped(o.explain)),
+                     nearest.empty() ? std::vector<std::string>{}
+                                     : std::vector{fmt::format("did you mean '{}'?", nearest)});
+  }
+  session.report().print("{}\n  {}\n  {}\n\n{}\n", told->name, told->what, told->cause, told->text);
+  return cli::kDone;
+}
+
+}  // namespace attn
