@@ -155,11 +155,32 @@ void settle(const std::vector<Missing>& missing, PosencAttributes& attributes, P
 
 }  // namespace
 
+namespace {
+
+// The kind of scaling, or that to which the parameters that are there belong.
+RopeScalingKind scaling_kind(const Hdf5Reader& file, PosencAttributes& attributes) {
+  using enum RopeScalingKind;
+  const auto has = [&](const char* name) { return file.has_attribute("/", name); };
+  if (has("scaling") || !has("factor")) {
+    return static_cast<RopeScalingKind>(attributes.word(
+        "scaling", {"none", "linear", "ntk", "dynamic", "yarn", "llama3", "longrope"}));
+  }
+  const RopeScalingKind kind = file.has_dataset("/long_factor")          ? kLongrope
+                               : has("low_freq_factor")                  ? kLlama3
+                               : has("seq_len")                          ? kDynamic
+                               : has("original_max_position_embeddings") ? kYarn
+                                                                         : kLinear;
+  attributes.assume("scaling",
+                    fmt::format("{}, to which the parameters belong", rope_scaling_name(kind)));
+  return kind;
+}
+
+}  // namespace
+
 void read_rope_scaling(const Hdf5Reader& file, PosencAttributes& attributes, PosencCase& c) {
   using enum RopeScalingKind;
   RopeScaling& s = c.rope.scaling;
-  s.kind = static_cast<RopeScalingKind>(attributes.word(
-      "scaling", {"none", "linear", "ntk", "dynamic", "yarn", "llama3", "longrope"}));
+  s.kind = scaling_kind(file, attributes);
   std::vector<Missing> missing;
   const auto real = [&](const char* name, double fallback, std::vector<double> usual,
                         std::function<void(RopeRules&, double)> set) {

@@ -72,9 +72,9 @@ void read_sinusoidal(const Hdf5Reader& file, PosencCase& c) {
 }
 
 // The width of a head where no attribute says it.
-Index width_of_head(const PosencCase& c, Index rotary_dim) {
+Index width_of_head(const PosencCase& c, Index y_width, Index rotary_dim) {
   if (c.x) return c.x->dim(-1);
-  if (const PosencPart* y = c.part("y")) return y->values.dim(-1);
+  if (y_width > 0) return y_width;
   if (rotary_dim > 0) return rotary_dim;
   return 2 * c.parts.front().values.dim(-1);
 }
@@ -85,7 +85,6 @@ void check_rope_shapes(const Hdf5Reader& file, const PosencCase& c) {
     if (part.name == "inv_freq") {
       require_rank(file, part, 1, "(pair)");
     } else if (part.name == "y") {
-      if (!c.x) fail(file, "/y needs /x, what it was rotated from");
       if (part.values.shape != c.x->shape) {
         fail(file, fmt::format("/y of shape {} is not the rotated /x of shape {}",
                                shape_text(part.values.shape), shape_text(c.x->shape)));
@@ -112,14 +111,21 @@ Index rope_rows(const PosencCase& c) {
 }
 
 void read_rope(const Hdf5Reader& file, PosencCase& c) {
+  Index y_width = 0;
   for (const char* name : {"inv_freq", "cos", "sin", "y"}) take(file, name, c);
   if (c.parts.empty()) fail(file, "a rope case needs /inv_freq, /cos, /sin or /y");
   if (file.has_dataset("/x")) c.x = file.read<double>("/x");
+  if (!c.x && c.part("y") != nullptr) {
+    c.unchecked = "there is no /x that it was rotated from";
+    if (c.parts.size() == 1) fail(file, "/y needs /x, what it was rotated from");
+    y_width = c.parts.back().values.dim(-1);
+    c.parts.pop_back();
+  }
   c.positions = read_positions(file, rope_rows(c), c);
   PosencAttributes attributes(file, c);
   RopeRules& rules = c.rope;
   const Index rotary = attributes.given_count("rotary_dim").value_or(0);
-  rules.head_dim = attributes.count("head_dim", width_of_head(c, rotary));
+  rules.head_dim = attributes.count("head_dim", width_of_head(c, y_width, rotary));
   rules.rotary_dim = rotary > 0 ? rotary : rules.head_dim;
   if (rules.rotary_dim % 2 != 0 || rules.rotary_dim > rules.head_dim) {
     fail(file, fmt::format("rotary_dim must be even and at most head_dim {}, it is {}",
@@ -153,10 +159,19 @@ void read_alibi(const Hdf5Reader& file, PosencCase& c) {
 
 void read_t5(const Hdf5Reader& file, PosencCase& c) {
   if (!take(file, "bucket", c)) fail(file, "a t5 case needs /bucket");
-  if (!file.has_dataset("/relative_position")) {
+  const Tensor<double>& buckets = c.parts.front().values;
+  if (file.has_dataset("/relative_position")) {
+    c.relative = file.read<double>("/relative_position");
+  } else if (buckets.rank() == 2) {
+    c.relative = Tensor<double>(buckets.shape);
+    const Index ahead = buckets.dim(1) - buckets.dim(0);
+    for (Index n = 0; n < buckets.size(); ++n) {
+      c.relative.data()[n] = static_cast<double>(n % buckets.dim(1) - n / buckets.dim(1) - ahead);
+    }
+    c.assumed.emplace_back("relative_position: key - query, the last query at the last key");
+  } else {
     fail(file, "a t5 case needs /relative_position, key - query of each bucket");
   }
-  c.relative = file.read<double>("/relative_position");
   if (c.relative.shape != c.parts.front().values.shape) {
     fail(file, fmt::format("/bucket of shape {} does not fit /relative_position of shape {}",
                            shape_text(c.parts.front().values.shape), shape_text(c.relative.shape)));

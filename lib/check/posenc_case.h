@@ -61,6 +61,7 @@ struct PosencCase {
   std::optional<Tensor<double>> x;  ///< rope: (..., n, head_dim), what /y was made from
   Tensor<double> relative;          ///< t5: key - query, of any shape
   std::vector<PosencPart> parts;    ///< at least one
+  std::string unchecked;            ///< rope: why /y is left out of the parts; mostly empty
   /// What the file did not say: "theta: 10000".
   std::vector<std::string> assumed;
 

@@ -111,6 +111,7 @@ PosencReport check_rope(const PosencCase& c, bool diagnose) {
     search.failed.push_back(check.outcome == Outcome::kFail);
     some.push_back(telling_rows(static_cast<Index>(everywhere.size()), row_of(check)));
   }
+  if (!c.unchecked.empty()) report.verdict.checks.push_back(not_checked("y", c.unchecked));
   if (!diagnose || report.verdict.outcome() != Outcome::kFail) return report;
   search.fits = [&](const RopeMaking& made, std::size_t at, bool all) {
     const PosencPart& part = c.parts[at];

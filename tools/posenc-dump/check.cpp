@@ -38,6 +38,10 @@ Table checks_table(const Verdict& verdict) {
                {"where", Table::Align::kLeft},
                {"note", Table::Align::kLeft}});
   for (const Check& check : verdict.checks) {
+    if (check.outcome == Outcome::kNotChecked) {
+      table.add({check.name, outcome_name(check.outcome), "", "", "", "", check.note});
+      continue;
+    }
     table.add({check.name, outcome_name(check.outcome), error_text(check.max_error),
                error_text(check.limit), fmt::format("{:.3g}", check.ratio()),
                check.max_error > 0 ? shape_text(check.where) : "", check.note});
@@ -54,10 +58,11 @@ Json report_json(const PosencCase& c, const PosencReport& found) {
   for (const Check& check : found.verdict.checks) {
     Json one;
     one["name"] = check.name;
-    one["pass"] = check.outcome == Outcome::kPass;
-    one["max_error"] = cli::json_number(check.max_error);
-    one["limit"] = cli::json_number(check.limit);
-    one["ratio"] = cli::json_number(check.ratio());
+    const bool made = check.outcome != Outcome::kNotChecked;
+    one["pass"] = made ? Json(check.outcome == Outcome::kPass) : Json(nullptr);
+    one["max_error"] = made ? cli::json_number(check.max_error) : Json(nullptr);
+    one["limit"] = made ? cli::json_number(check.limit) : Json(nullptr);
+    one["ratio"] = made ? cli::json_number(check.ratio()) : Json(nullptr);
     one["where"] = check.where;
     if (!check.note.empty()) one["note"] = check.note;
     checks.push_back(std::move(one));

@@ -22,7 +22,7 @@ void declare_scaling(cli::OptionTable& table, PosencOptions& o) {
     kinds.emplace_back(rope_scaling_name(each), each);
   }
   RopeScaling& s = o.scaling;
-  table.group("Rope (instead of these, or under them, a model's own --config)");
+  table.group("Rope (what is typed wins over --config)");
   table.choice("rope-style", o.rope_style,
                Words<RopePairs>{{"half_split", RopePairs::kHalves},
                                 {"interleaved", RopePairs::kInterleaved}},

@@ -62,7 +62,7 @@ std::string tables_picture(const PosencOptions& o, const PositionTables& tables,
   const std::vector<float> values(first.values.values.begin(), first.values.values.end());
   const bool unit = o.kind == PositionKind::kSinusoidal && !o.similarity;
   cli::HeatMap map;
-  map.title = first.name == "similarity" ? "dot products of positions" : first.name;
+  map.title = tables.title;
   map.values = {values.data(), first.values.dim(0), first.values.dim(1)};
   map.rows_are = first.axes[0];
   map.cols_are = first.axes[1];

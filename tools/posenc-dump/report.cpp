@@ -95,15 +95,16 @@ void write_json(const PosencOptions& o, const PositionTables& tables,
   report.write("}\n");
 }
 
+void write_deviation(const PosencOptions& o, std::optional<double> deviation, cli::Report& report) {
+  if (!deviation) return;
+  report.print("dot products at one distance differ by at most {:.2g} of {}\n", *deviation,
+               o.kind == PositionKind::kRope ? "|q| |k|" : "the largest");
+}
+
 void write_text(const PosencOptions& o, const PositionTables& tables, bool numbers,
                 std::optional<double> deviation, cli::Report& report) {
   report.print("{}\n", tables.title);
-  if (deviation) {
-    report.print("dot products at one distance differ by at most {:.2g}{}\n", *deviation,
-                 o.kind == PositionKind::kRope
-                     ? " of |q| |k|: the score depends on the distance alone"
-                     : " of the largest");
-  }
+  write_deviation(o, deviation, report);
   if (!numbers) return;
   std::vector<const PositionPart*> shown;
   for (const PositionPart& part : tables.parts) {
@@ -169,7 +170,7 @@ void print_tables(const PosencOptions& o, const PositionTables& tables, const Po
       break;
     default:
       if (o.show) {
-        write_text(o, tables, false, deviation, report);
+        write_deviation(o, deviation, report);
         report.write(tables_picture(o, tables, session.terminal()));
       } else {
         write_text(o, tables, o.output.empty(), deviation, report);
