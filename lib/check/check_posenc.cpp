@@ -10,7 +10,7 @@
 namespace attn {
 namespace {
 
-PosencReport checked(const PosencCase& c, bool diagnose) {
+Verdict checked(const PosencCase& c, bool diagnose) {
   switch (c.kind) {
     case PosencKind::kSinusoidal:
       return check_sinusoidal(c, diagnose);
@@ -26,20 +26,17 @@ PosencReport checked(const PosencCase& c, bool diagnose) {
 
 }  // namespace
 
-PosencReport check_posenc(const PosencCase& c) {
-  PosencReport report = checked(c, true);
-  const bool failed = report.verdict.outcome() == Outcome::kFail;
-  if (failed && report.findings.empty()) {
-    report.findings.push_back({"numeric-error", "no known mistake gives these numbers"});
+Verdict check_posenc(const PosencCase& c) {
+  Verdict verdict = checked(c, true);
+  if (verdict.outcome() == Outcome::kFail && verdict.diagnosis.empty()) {
+    verdict.diagnosis.push_back(
+        {"numeric-error", "no known mistake gives these numbers", DiagnosisKind::kUnknown});
   }
-  for (const PosencFinding& finding : report.findings) {
-    report.verdict.diagnosis.push_back(finding.name);
-  }
-  return report;
+  return verdict;
 }
 
 bool posenc_passes(const PosencCase& c) {
-  return checked(c, false).verdict.outcome() == Outcome::kPass;
+  return checked(c, false).outcome() == Outcome::kPass;
 }
 
 void PartError::add(double given, double made, Index index, double unit) {

@@ -1,23 +1,9 @@
 #pragma once
 
-#include <string>
-#include <vector>
-
 #include "check/posenc_case.h"
 #include "check/verdict.h"
 
 namespace attn {
-
-/// A named mistake that explains what was found, with its numbers: "positions are 1 too large".
-struct PosencFinding {
-  std::string name;
-  std::string detail;
-};
-
-struct PosencReport {
-  Verdict verdict;                      ///< a check for each part, and the names
-  std::vector<PosencFinding> findings;  ///< the same names, in the same order
-};
 
 /// Holds tables to float64 formulas of this file's own. Allowed: cosines, sines and sinusoidal
 /// tables 1e-6 + 2^-22 * largest |phase| (times the attention factor), frequencies and slopes 1e-6
@@ -26,7 +12,7 @@ struct PosencReport {
 /// fails, every known mistake is tried that could have made it, and those are named under which
 /// the formulas give what was stored: the most specific first, pairs only where no single one
 /// does, else "numeric-error".
-PosencReport check_posenc(const PosencCase& c);
+Verdict check_posenc(const PosencCase& c);
 
 /// Do all parts pass?
 bool posenc_passes(const PosencCase& c);

@@ -42,25 +42,25 @@ PartError error_of(const PosencPart& part, const AlibiMaking& made) {
 
 }  // namespace
 
-PosencReport check_alibi(const PosencCase& c, bool diagnose) {
+Verdict check_alibi(const PosencCase& c, bool diagnose) {
   PosencSearch<AlibiMaking> search;
   search.right = right_alibi(c);
   const auto limit_of = [](const PosencPart& part) {
     return kPart + coarse_rounding(part.stored, 1);
   };
-  PosencReport report;
+  Verdict verdict;
   for (const PosencPart& part : c.parts) {
-    report.verdict.checks.push_back(part_check(part, error_of(part, search.right), limit_of(part)));
-    search.failed.push_back(report.verdict.checks.back().outcome == Outcome::kFail);
+    verdict.checks.push_back(part_check(part, error_of(part, search.right), limit_of(part)));
+    search.failed.push_back(verdict.checks.back().outcome == Outcome::kFail);
   }
-  if (!diagnose || report.verdict.outcome() != Outcome::kFail) return report;
+  if (!diagnose || verdict.outcome() != Outcome::kFail) return verdict;
   search.fits = [&](const AlibiMaking& made, std::size_t part, bool) {
     return error_of(c.parts[part], made).error <= limit_of(c.parts[part]);
   };
   const auto list = alibi_suppositions(c);
-  report.findings = search.singles(list);
-  if (report.findings.empty()) report.findings = search.pair(list);
-  return report;
+  verdict.diagnosis = search.singles(list);
+  if (verdict.diagnosis.empty()) verdict.diagnosis = search.pair(list);
+  return verdict;
 }
 
 }  // namespace attn

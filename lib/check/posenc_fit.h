@@ -63,23 +63,23 @@ struct PosencSearch {
 
   /// Every single mistake that explains all parts; where none does, those that explain the parts
   /// that failed. One of each name.
-  std::vector<PosencFinding> singles(const std::vector<PosencSupposition<Making>>& list) const {
-    std::vector<PosencFinding> whole, partial;
+  std::vector<Diagnosis> singles(const std::vector<PosencSupposition<Making>>& list) const {
+    std::vector<Diagnosis> whole, partial;
     for (const PosencSupposition<Making>& each : list) {
       Making made = right;
       each.apply(made);
       const Fit found = fit(made);
       if (found == Fit::kNo) continue;
-      std::vector<PosencFinding>& into = found == Fit::kEverything ? whole : partial;
+      std::vector<Diagnosis>& into = found == Fit::kEverything ? whole : partial;
       bool named = false;
-      for (const PosencFinding& other : into) named = named || other.name == each.name;
-      if (!named) into.push_back({each.name, each.detail});
+      for (const Diagnosis& other : into) named = named || other.name == each.name;
+      if (!named) into.push_back({each.name, each.detail, DiagnosisKind::kMistake});
     }
     return whole.empty() ? partial : whole;
   }
 
   /// The first two mistakes that explain what failed together.
-  std::vector<PosencFinding> pair(const std::vector<PosencSupposition<Making>>& list) const {
+  std::vector<Diagnosis> pair(const std::vector<PosencSupposition<Making>>& list) const {
     for (std::size_t a = 0; a < list.size(); ++a) {
       for (std::size_t b = a + 1; b < list.size(); ++b) {
         if (list[a].name == list[b].name) continue;
@@ -87,7 +87,11 @@ struct PosencSearch {
         list[a].apply(made);
         list[b].apply(made);
         if (fit(made) == Fit::kNo) continue;
-        return {{list[a].name, list[a].detail}, {list[b].name, list[b].detail}};
+        const auto told = [](const auto& one, const auto& other) {
+          return Diagnosis{one.name, one.detail + "; together with " + other.name,
+                           DiagnosisKind::kTogether};
+        };
+        return {told(list[a], list[b]), told(list[b], list[a])};
       }
     }
     return {};
@@ -95,9 +99,9 @@ struct PosencSearch {
 };
 
 /// The checks of each kind of case, and the names of what explains a failure.
-PosencReport check_sinusoidal(const PosencCase& c, bool diagnose);
-PosencReport check_rope(const PosencCase& c, bool diagnose);
-PosencReport check_alibi(const PosencCase& c, bool diagnose);
-PosencReport check_t5(const PosencCase& c, bool diagnose);
+Verdict check_sinusoidal(const PosencCase& c, bool diagnose);
+Verdict check_rope(const PosencCase& c, bool diagnose);
+Verdict check_alibi(const PosencCase& c, bool diagnose);
+Verdict check_t5(const PosencCase& c, bool diagnose);
 
 }  // namespace attn

@@ -92,18 +92,18 @@ Index row_of(const Check& check) {
 
 }  // namespace
 
-PosencReport check_rope(const PosencCase& c, bool diagnose) {
+Verdict check_rope(const PosencCase& c, bool diagnose) {
   PosencSearch<RopeMaking> search;
   search.right = right_rope(c);
   const RopeAngles right = rope_angles(search.right);
   std::vector<Index> everywhere;
   for (std::size_t r = 0; r < c.positions.size(); ++r) everywhere.push_back(static_cast<Index>(r));
-  PosencReport report;
+  Verdict verdict;
   std::vector<std::vector<Index>> some;
   for (const PosencPart& part : c.parts) {
     const PartError found = error_of(part, c, search.right, right, everywhere, HUGE_VAL);
-    report.verdict.checks.push_back(part_check(part, found, limit_of(part, c, right)));
-    Check& check = report.verdict.checks.back();
+    verdict.checks.push_back(part_check(part, found, limit_of(part, c, right)));
+    Check& check = verdict.checks.back();
     const bool shape = std::isinf(found.error) && part.name != "y" &&
                        part.values.dim(-1) != c.rope.rotary_dim / 2 &&
                        part.values.dim(-1) != c.rope.rotary_dim;
@@ -111,8 +111,8 @@ PosencReport check_rope(const PosencCase& c, bool diagnose) {
     search.failed.push_back(check.outcome == Outcome::kFail);
     some.push_back(telling_rows(static_cast<Index>(everywhere.size()), row_of(check)));
   }
-  if (!c.unchecked.empty()) report.verdict.checks.push_back(not_checked("y", c.unchecked));
-  if (!diagnose || report.verdict.outcome() != Outcome::kFail) return report;
+  if (!c.unchecked.empty()) verdict.checks.push_back(not_checked("y", c.unchecked));
+  if (!diagnose || verdict.outcome() != Outcome::kFail) return verdict;
   search.fits = [&](const RopeMaking& made, std::size_t at, bool all) {
     const PosencPart& part = c.parts[at];
     const double limit = limit_of(part, c, right);
@@ -120,10 +120,10 @@ PosencReport check_rope(const PosencCase& c, bool diagnose) {
            limit;
   };
   const auto list = rope_suppositions(c);
-  report.findings = search.singles(list);
-  if (report.findings.empty()) report.findings = search.singles(rope_fits(c));
-  if (report.findings.empty()) report.findings = search.pair(without_roundings(list));
-  return report;
+  verdict.diagnosis = search.singles(list);
+  if (verdict.diagnosis.empty()) verdict.diagnosis = search.singles(rope_fits(c));
+  if (verdict.diagnosis.empty()) verdict.diagnosis = search.pair(without_roundings(list));
+  return verdict;
 }
 
 }  // namespace attn

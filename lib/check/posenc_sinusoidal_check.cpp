@@ -32,15 +32,15 @@ std::vector<Index> all_rows(Index count) {
 
 }  // namespace
 
-PosencReport check_sinusoidal(const PosencCase& c, bool diagnose) {
+Verdict check_sinusoidal(const PosencCase& c, bool diagnose) {
   const SinusoidalMaking right = right_sinusoidal(c);
   const PosencPart& table = c.parts.front();
   const double limit = phase_limit(largest_phase(right)) + coarse_rounding(table.stored, 1);
   const std::vector<Index> everywhere = all_rows(table.values.dim(0));
   const PartError found = table_error(table, right, everywhere, HUGE_VAL);
-  PosencReport report;
-  report.verdict.checks.push_back(part_check(table, found, limit));
-  if (!diagnose || found.error <= limit) return report;
+  Verdict verdict;
+  verdict.checks.push_back(part_check(table, found, limit));
+  if (!diagnose || found.error <= limit) return verdict;
   const std::vector<Index> some = telling_rows(table.values.dim(0), found.at / right.rules.dim);
   PosencSearch<SinusoidalMaking> search;
   search.right = right;
@@ -49,10 +49,10 @@ PosencReport check_sinusoidal(const PosencCase& c, bool diagnose) {
     return table_error(table, made, all ? everywhere : some, limit).error <= limit;
   };
   const auto list = sinusoidal_suppositions(c);
-  report.findings = search.singles(list);
-  if (report.findings.empty()) report.findings = search.singles(sinusoidal_fits(c));
-  if (report.findings.empty()) report.findings = search.pair(without_roundings(list));
-  return report;
+  verdict.diagnosis = search.singles(list);
+  if (verdict.diagnosis.empty()) verdict.diagnosis = search.singles(sinusoidal_fits(c));
+  if (verdict.diagnosis.empty()) verdict.diagnosis = search.pair(without_roundings(list));
+  return verdict;
 }
 
 }  // namespace attn

@@ -6,7 +6,7 @@
 
 namespace attn {
 
-PosencReport check_t5(const PosencCase& c, bool diagnose) {
+Verdict check_t5(const PosencCase& c, bool diagnose) {
   const PosencPart& buckets = c.parts.front();
   const auto error_of = [&](const T5Making& made) {
     PartError error;
@@ -17,15 +17,15 @@ PosencReport check_t5(const PosencCase& c, bool diagnose) {
   };
   PosencSearch<T5Making> search;
   search.right = right_t5(c);
-  PosencReport report;
-  report.verdict.checks.push_back(part_check(buckets, error_of(search.right), 0));
-  if (!diagnose || report.verdict.outcome() != Outcome::kFail) return report;
+  Verdict verdict;
+  verdict.checks.push_back(part_check(buckets, error_of(search.right), 0));
+  if (!diagnose || verdict.outcome() != Outcome::kFail) return verdict;
   search.failed = {true};
   search.fits = [&](const T5Making& made, std::size_t, bool) { return error_of(made).error == 0; };
   const auto list = t5_suppositions(c);
-  report.findings = search.singles(list);
-  if (report.findings.empty()) report.findings = search.pair(list);
-  return report;
+  verdict.diagnosis = search.singles(list);
+  if (verdict.diagnosis.empty()) verdict.diagnosis = search.pair(list);
+  return verdict;
 }
 
 std::vector<PosencSupposition<T5Making>> t5_suppositions(const PosencCase& c) {

@@ -1,7 +1,6 @@
 #include "posenc-dump/check.h"
 
 #include <fmt/core.h>
-#include <fmt/ranges.h>
 
 #include <cmath>
 #include <utility>
@@ -49,13 +48,13 @@ Table checks_table(const Verdict& verdict) {
   return table;
 }
 
-Json report_json(const PosencCase& c, const PosencReport& found) {
+Json report_json(const PosencCase& c, const Verdict& found) {
   Json document;
-  document["verdict"] = verdict_word(found.verdict.outcome());
-  document["diagnosis"] = found.verdict.diagnosis;
+  document["verdict"] = verdict_word(found.outcome());
+  document["diagnosis"] = names_of(found.diagnosis);
   document["kind"] = posenc_kind_name(c.kind);
   Json checks = Json::array();
-  for (const Check& check : found.verdict.checks) {
+  for (const Check& check : found.checks) {
     Json one;
     one["name"] = check.name;
     const bool made = check.outcome != Outcome::kNotChecked;
@@ -69,41 +68,38 @@ Json report_json(const PosencCase& c, const PosencReport& found) {
   }
   document["checks"] = std::move(checks);
   Json findings = Json::array();
-  for (const PosencFinding& finding : found.findings) {
+  for (const Diagnosis& finding : found.diagnosis) {
     Json one;
     one["name"] = finding.name;
     one["detail"] = finding.detail;
+    one["kind"] = diagnosis_kind_name(finding.kind);
     if (const Explanation* told = find_explanation(finding.name)) {
       one["what"] = told->what;
       one["cause"] = told->cause;
     }
     findings.push_back(std::move(one));
   }
-  document["findings"] = std::move(findings);
+  document["diagnoses"] = std::move(findings);
   document["assumed"] = c.assumed;
   return document;
 }
 
-void print_text(const std::string& name, const PosencCase& c, const PosencReport& found,
+void print_text(const std::string& name, const PosencCase& c, const Verdict& found,
                 cli::Report& report) {
-  report.print("{}: {}: {}\n", name, posenc_kind_name(c.kind),
-               verdict_word(found.verdict.outcome()));
+  report.print("{}: {}: {}\n", name, posenc_kind_name(c.kind), verdict_word(found.outcome()));
   for (const std::string& assumed : c.assumed) report.print("assumed {}\n", assumed);
-  report.write(checks_table(found.verdict).text());
-  if (!found.findings.empty()) {
-    report.print("diagnosis: {}\n", fmt::join(found.verdict.diagnosis, ", "));
-  }
-  for (const PosencFinding& finding : found.findings) {
-    report.print("{}: {}\n", finding.name, finding.detail);
+  report.write(checks_table(found).text());
+  for (const Diagnosis& finding : found.diagnosis) {
+    report.print("diagnosis: {}: {}\n", finding.name, finding.detail);
     const Explanation* told = find_explanation(finding.name);
     if (told != nullptr) report.print("  {}\n  {}\n", told->what, told->cause);
   }
 }
 
-void print_table(const PosencReport& found, char separator, cli::Report& report) {
-  Table table = checks_table(found.verdict);
+void print_table(const Verdict& found, char separator, cli::Report& report) {
+  Table table = checks_table(found);
   report.write(separator == '\t' ? table.tsv() : table.csv());
-  for (const PosencFinding& finding : found.findings) {
+  for (const Diagnosis& finding : found.diagnosis) {
     report.print("# diagnosis{}{}{}{}\n", separator, finding.name, separator,
                  separator == '\t' ? cli::tsv_cell(finding.detail) : cli::csv_cell(finding.detail));
   }
@@ -113,7 +109,7 @@ void print_table(const PosencReport& found, char separator, cli::Report& report)
 
 int run_check(const PosencOptions& o, cli::Session& session) {
   const NamedCase subject = case_from_options(o, session);
-  const PosencReport found = check_posenc(subject.recorded);
+  const Verdict found = check_posenc(subject.recorded);
   cli::Report& report = session.report();
   if (o.format == cli::Format::kJson) {
     report.write(cli::json_text(report_json(subject.recorded, found)));
@@ -122,7 +118,7 @@ int run_check(const PosencOptions& o, cli::Session& session) {
   } else {
     print_table(found, o.format == cli::Format::kTsv ? '\t' : ',', report);
   }
-  return found.verdict.outcome() == Outcome::kFail ? cli::kNo : cli::kDone;
+  return found.outcome() == Outcome::kFail ? cli::kNo : cli::kDone;
 }
 
 int run_explain(const PosencOptions& o, cli::Session& session) {
