@@ -174,9 +174,18 @@ std::span<const std::byte> ArrayFile::data(const Entry& entry) const {
     }
     whole = unpacked_bytes_;
   }
-  if (!entry.verified) check_crc(entry.member, whole, called);
+  if (!entry.verified) {
+    check_crc(entry.member, whole, called);
+    forget(entry.member.packed);
+  }
   entry.verified = true;
   return whole.subspan(about.bytes, static_cast<std::size_t>(about.data_bytes()));
+}
+
+// A mapped file of any size takes little memory.
+void ArrayFile::forget(std::span<const std::byte> part) const {
+  if (!made_.empty()) return;
+  source_.forget(part.data() - source_.bytes().data(), std::ssize(part));
 }
 
 bool ArrayFile::has_dataset(std::string_view path) const {
@@ -197,23 +206,47 @@ DatasetInfo ArrayFile::info(std::string_view path) const {
 }
 
 template <class T>
+void ArrayFile::convert_run(const Entry& entry, Index first, Index count, T* out) const {
+  const NpyHeader& about = numbers_header(entry);
+  const std::byte* from = data(entry).data() + static_cast<std::size_t>(first) * about.item_bytes;
+  if (convert(about.type, from, count, out) == count) return;
+  throw DataError(fmt::format("{}: a {} does not fit the whole numbers wanted here", label(entry),
+                              about.type_name()));
+}
+
+template <class T>
+bool ArrayFile::read_run(std::string_view path, Index first, Index count, T* out) const {
+  const Entry& entry = dataset(path);
+  const NpyHeader& about = numbers_header(entry);
+  if (about.fortran && about.shape.size() > 1) return false;
+  require_shape(first >= 0 && count >= 0 && first <= about.size - count,
+                "read_run: numbers outside the dataset");
+  if (count == 0) return true;
+  convert_run(entry, first, count, out);
+  if (!entry.member.deflated) {
+    forget(entry.member.packed.subspan(
+        about.bytes + static_cast<std::size_t>(first) * about.item_bytes,
+        static_cast<std::size_t>(count) * about.item_bytes));
+  }
+  return true;
+}
+
+std::vector<std::string> ArrayFile::paths() const {
+  std::vector<std::string> names;
+  for (const Entry& entry : entries_) names.push_back(entry.path);
+  return names;
+}
+
+template <class T>
 void ArrayFile::convert_rows(const Entry& entry, Index first, Index count, T* out) const {
   const NpyHeader& about = numbers_header(entry);
-  const std::span<const std::byte> bytes = data(entry);
   const Index rows = about.shape.empty() ? 1 : about.shape.front();
   require_shape(first >= 0 && count >= 0 && first <= rows - count,
                 "read_rows: rows outside the dataset");
   if (count == 0 || about.size == 0) return;
-  const auto put = [&](Index at, Index run, T* to) {
-    const std::byte* from = bytes.data() + static_cast<std::size_t>(at) * about.item_bytes;
-    const Index done = convert(about.type, from, run, to);
-    if (done == run) return;
-    throw DataError(fmt::format("{}: a {} does not fit the whole numbers wanted here", label(entry),
-                                about.type_name()));
-  };
   const Index row_size = about.size / rows;
   if (!about.fortran || about.shape.size() < 2) {
-    put(first * row_size, count * row_size, out);
+    convert_run(entry, first * row_size, count * row_size, out);
     return;
   }
   // The first axis runs fastest: one run for each place along the others, which stand in the
@@ -221,7 +254,7 @@ void ArrayFile::convert_rows(const Entry& entry, Index first, Index count, T* ou
   std::vector<T> run(static_cast<std::size_t>(count));
   Shape at(about.shape.size());
   for (Index n = 0; n < row_size; ++n) {
-    put(n * rows + first, count, run.data());
+    convert_run(entry, n * rows + first, count, run.data());
     Index to = 0;
     for (std::size_t axis = 1; axis < at.size(); ++axis) to = to * about.shape[axis] + at[axis];
     for (Index r = 0; r < count; ++r) out[r * row_size + to] = run[static_cast<std::size_t>(r)];
@@ -252,6 +285,9 @@ template Tensor<std::int64_t> ArrayFile::read(std::string_view) const;
 template Tensor<std::uint64_t> ArrayFile::read(std::string_view) const;
 template Tensor<std::int32_t> ArrayFile::read(std::string_view) const;
 template Tensor<std::uint8_t> ArrayFile::read(std::string_view) const;
+template bool ArrayFile::read_run(std::string_view, Index, Index, float*) const;
+template bool ArrayFile::read_run(std::string_view, Index, Index, double*) const;
+template bool ArrayFile::read_run(std::string_view, Index, Index, std::int64_t*) const;
 template void ArrayFile::read_rows(std::string_view, Index, Index, float*) const;
 template void ArrayFile::read_rows(std::string_view, Index, Index, double*) const;
 template void ArrayFile::read_rows(std::string_view, Index, Index, std::int64_t*) const;

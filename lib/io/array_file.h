@@ -44,6 +44,12 @@ class ArrayFile {
   Tensor<T> read(std::string_view path) const;
   template <class T>
   void read_rows(std::string_view path, Index first, Index count, T* out) const;
+  /// Numbers first .. first + count - 1 in row-major order; false, and nothing read, of an array in
+  /// Fortran order.
+  template <class T>
+  [[nodiscard]] bool read_run(std::string_view path, Index first, Index count, T* out) const;
+  /// What it holds, in the archive's order.
+  std::vector<std::string> paths() const;
   std::vector<std::string> children(std::string_view group, Index most = 100000) const;
   FileContents contents(Index most = 10000) const;
   std::string only_dataset() const;
@@ -74,9 +80,12 @@ class ArrayFile {
   const NpyHeader& header(const Entry& entry) const;
   const NpyHeader& numbers_header(const Entry& entry) const;
   std::span<const std::byte> data(const Entry& entry) const;
+  void forget(std::span<const std::byte> part) const;
   std::string text_of(const Entry& entry) const;
   template <class T>
   T one_number(const Entry& entry) const;
+  template <class T>
+  void convert_run(const Entry& entry, Index first, Index count, T* out) const;
   template <class T>
   void convert_rows(const Entry& entry, Index first, Index count, T* out) const;
 

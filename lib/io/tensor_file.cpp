@@ -1,10 +1,13 @@
 #include "io/tensor_file.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <type_traits>
 #include <utility>
 
 #include "core/text.h"
 #include "io/byte_source.h"
+#include "io/computation_order.h"
 #include "io/hdf5_image.h"
 
 namespace attn {
@@ -57,6 +60,48 @@ bool TensorFile::has_group(std::string_view path) const {
 
 DatasetInfo TensorFile::info(std::string_view path) const {
   return std::visit([&](const auto& file) { return file.info(path); }, file_);
+}
+
+template <class T>
+void TensorFile::read_run(std::string_view path, Index first, Index count, T* out) const {
+  if (const auto* hdf5 = std::get_if<Hdf5Reader>(&file_)) {
+    if constexpr (std::is_same_v<T, double>) {
+      if (hdf5->in_one_piece(path)) return hdf5->read_runs(path, first, count, count, 1, out);
+    }
+  } else if (std::get<ArrayFile>(file_).read_run(path, first, count, out)) {
+    return;
+  }
+  const DatasetInfo about = info(path);
+  const Index rows = about.shape.empty() ? 1 : about.shape.front();
+  if (count == 0 || rows == 0) return;
+  const Index row = about.size / rows;
+  const Index from = first / row;
+  const Index end = (first + count + row - 1) / row;
+  std::vector<T> around(static_cast<std::size_t>((end - from) * row));
+  read_rows(path, from, end - from, around.data());
+  std::copy_n(around.data() + (first - from * row), count, out);
+}
+
+template void TensorFile::read_run(std::string_view, Index, Index, double*) const;
+template void TensorFile::read_run(std::string_view, Index, Index, float*) const;
+template void TensorFile::read_run(std::string_view, Index, Index, std::int64_t*) const;
+
+std::vector<std::string> TensorFile::datasets_in_order() const {
+  constexpr Index kMost = 100000;
+  std::vector<std::string> names;
+  for (const ObjectInfo& held : contents(kMost).objects) {
+    if (held.kind == "dataset" && held.readable) names.push_back(held.path);
+  }
+  if (is_hdf5()) {
+    sort_by_computation(names);
+    return names;
+  }
+  const std::vector<std::string> order = std::get<ArrayFile>(file_).paths();
+  std::vector<std::string> sorted;
+  for (const std::string& path : order) {
+    if (std::find(names.begin(), names.end(), path) != names.end()) sorted.push_back(path);
+  }
+  return sorted;
 }
 
 std::vector<std::string> TensorFile::children(std::string_view group, Index most) const {

@@ -37,6 +37,13 @@ class TensorFile {
   void read_rows(std::string_view path, Index first, Index count, T* out) const {
     std::visit([&](const auto& file) { file.read_rows(path, first, count, out); }, file_);
   }
+  /// Numbers first .. first + count - 1 in row-major order. Where the file does not keep them in
+  /// one piece, the rows of the first axis around them are read.
+  template <class T>
+  void read_run(std::string_view path, Index first, Index count, T* out) const;
+  /// The readable datasets: of an archive in its own order, of HDF5 (which keeps none) in the order
+  /// of computation (computation_order.h).
+  std::vector<std::string> datasets_in_order() const;
   std::vector<std::string> children(std::string_view group, Index most = 100000) const;
   FileContents contents(Index most = 10000) const;
   std::string only_dataset() const;
