@@ -44,6 +44,16 @@ void check_modes(const cli::OptionTable& table, const CheckOptions& o, const Ref
     for (const char* name : {"head", "rows"}) refuse(name, "needs --show-steps or --print-weights");
   }
   if (!o.head_stats) refuse("token-ids", "needs --head-stats");
+  // Options that a mode would not look at.
+  const auto without = [&](bool mode, const char* why, std::initializer_list<const char*> names) {
+    for (const char* name : names) {
+      if (mode) refuse(name, why);
+    }
+  };
+  without(o.power, "does not go with --power", {"output", "show", "maps"});
+  without(o.steps, "does not go with --show-steps", {"output", "show", "maps"});
+  without(o.print_weights, "does not go with --print-weights", {"maps", "tolerance"});
+  without(o.head_stats, "does not go with --head-stats", {"output", "show", "maps", "tolerance"});
   if (o.projection.empty()) return;
   const bool tokens = o.projection.count("x") != 0;
   for (const char* name : {"x", "context", "q-proj", "k-proj", "v-proj"}) {
@@ -74,13 +84,14 @@ void check_combinations(const cli::OptionTable& table, const CheckOptions& o) {
   const bool bare = o.input.empty() && o.names.empty() && o.projection.empty();
   if (o.no_scale && bare && !o.steps) return only_beside(table, "no-scale", {"seed", "show"});
   check_modes(table, o, refuse);
-  if (bare) {
+  if (bare && o.steps) {
+    for (const char* name : {"layout", "heads", "kv-heads", "scores-stage", "tolerance"}) {
+      refuse(name, "needs --input or --q");
+    }
+  } else if (bare) {
     for (const std::string& name : kRuleOptions) refuse(name, "needs --input or --q");
   } else {
     refuse("tokens", "makes its own tokens: it does not go with other inputs");
-  }
-  if (o.power) {
-    for (const char* name : {"output", "show", "maps"}) refuse(name, "does not go with --power");
   }
   if (!o.tokens) refuse("seed", "needs --tokens");
   if (table.given("causal")) refuse("no-causal", "contradicts --causal");

@@ -229,7 +229,7 @@ Subject example_subject(const CheckOptions& o) {
   Subject subject;
   subject.name = o.tokens ? fmt::format("{} random tokens", *o.tokens) : "three tokens";
   subject.recorded.problem = example.problem;
-  subject.recorded.problem.rules.scale = o.attributes.scale;
+  apply(o.attributes, subject.recorded);
   if (!o.tokens) {
     subject.tokens = TokenProjection{};
     subject.tokens->x = example.x;
