@@ -13,6 +13,7 @@
 #include "check/fast_attention.h"
 #include "check/honest_limits.h"
 #include "check/input_check.h"
+#include "check/large_diagnosis.h"
 #include "check/laws.h"
 #include "core/text.h"
 
@@ -317,18 +318,56 @@ class Examination {
   void diagnose_failure() {
     const Index maps = problem_.batch() * problem_.heads() * problem_.q_len() * problem_.kv_len();
     const AttentionCase* whole = whole_in_one_part();
-    if (whole == nullptr || maps > kMostDiagnosed) {
-      report_.remarks.push_back(
-          fmt::format("known mistakes were not tried: {} weights are more than {}", grouped(maps),
-                      grouped(kMostDiagnosed)));
-      return;
-    }
+    if (whole == nullptr || maps > kMostDiagnosed) return diagnose_part();
     // Suppositions are tried on whole maps; where nobody wanted them they are made now.
     AttentionAnswer truth = report_.truth;
     if (truth.weights.rank() == 0) truth = reference_attention(problem_, true, settings_.threads);
     report_.verdict.diagnosis = diagnose({*whole, truth, allowed_.out, allowed_.weights,
                                           allowed_.scores, allowed_.lse, report_.verdict},
                                          settings_.threads);
+  }
+
+  // Of a large case: some rows where the error sits, then what explains them in full.
+  void diagnose_part() {
+    const auto failed_here = [this](const char* name) { return failed(report_.verdict, name); };
+    const DifferenceSum& worst = failed_here("out")       ? out_.difference
+                                 : failed_here("weights") ? weights_.difference
+                                 : failed_here("scores")  ? scores_.difference
+                                                          : lse_.difference;
+    const CasePart place = part_to_diagnose(outline_, worst.where());
+    if (place.rows == 0) {
+      report_.remarks.emplace_back(
+          "known mistakes were not tried: the keys of one row do not fit into memory");
+      return;
+    }
+    const AttentionCase part = source_.part(place);
+    const AttentionAnswer truth = reference_attention(part.problem, true, settings_.threads);
+    const Findings findings{
+        part,         truth,          allowed_.out, allowed_.weights, allowed_.scores,
+        allowed_.lse, report_.verdict};
+    report_.verdict.diagnosis = diagnose(findings, settings_.threads);
+    std::vector<Candidate> tried = candidates(findings, report_.verdict.diagnosis);
+    const Index rows = truth.lse.size();
+    const Index all_rows = problem_.batch() * problem_.heads() * problem_.q_len();
+    const bool of_out = failed_here("out");
+    const double left = work_;
+    work_ = done_ + left;
+    confirm(
+        source_, of_out ? Subject::Part::kOut : Subject::Part::kLse,
+        of_out ? allowed_.out : allowed_.lse, of_out ? sizes_.out.max_error : sizes_.lse.max_error,
+        settings_.threads,
+        [&](Index done) {
+          advance(left * static_cast<double>(done) / static_cast<double>(all_rows));
+        },
+        tried);
+    for (const Candidate& one : tried) {
+      report_.remarks.push_back(confirmation_text(one, rows, all_rows));
+    }
+    if (tried.empty()) {
+      report_.remarks.push_back(fmt::format("known mistakes were tried on {} of {} rows, around {}",
+                                            grouped(rows), grouped(all_rows),
+                                            shape_text(worst.where())));
+    }
   }
 
   void note_assumption() {
