@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
@@ -16,6 +17,8 @@
 #include "model/import/move_tensor.h"
 #include "support/process.h"
 #include "text/char_tokenizer.h"
+#include "text/gpt2_pieces.h"
+#include "text/utf8.h"
 
 namespace attn {
 namespace {
@@ -503,6 +506,30 @@ TEST_F(HfTokenizerTest, SingleCharactersMakeACharacterTokenizerAndComeBack) {
   const auto files = hf_tokenizer_files(*read_one.tokenizer);
   EXPECT_EQ(json::parse(files.at("vocab.json")),
             json::parse(R"({"\n": 0, "a": 1, "é": 2, "<eos>": 3})"));
+}
+
+TEST_F(HfTokenizerTest, VocabularyAndMergesMakeBytePairsAndComeBack) {
+  json words;
+  for (int byte = 0; byte < 256; ++byte) {
+    words[utf8_character(gpt2_letter(static_cast<unsigned char>(byte)))] = byte;
+  }
+  words["ab"] = 256;
+  words["<|endoftext|>"] = 257;
+  for (const auto& [vocabulary, merges] :
+       {std::pair("encoder.json", "vocab.bpe"), std::pair("vocab.json", "merges.txt")}) {
+    put(vocabulary, words.dump());
+    put(merges, "#version: 0.2\na b\n");
+    const HfTokenizer read_one = read_it(258);
+    ASSERT_NE(read_one.tokenizer, nullptr) << read_one.note;
+    EXPECT_THAT(read_one.tokenizer->encode("abc"), ElementsAre(256, 'c'));
+    EXPECT_EQ(read_one.tokenizer->specials().eos, 257);
+    const auto files = hf_tokenizer_files(*read_one.tokenizer);
+    EXPECT_EQ(files.at("vocab.json"), words.dump());
+    EXPECT_EQ(files.at("merges.txt"), "#version: 0.2\na b\n");
+    EXPECT_EQ(read_it(300).tokenizer->vocab_size(), 300) << "ids that no text has";
+    EXPECT_THAT(refusal(257), HasSubstr(vocabulary));
+    for (const char* name : {vocabulary, merges}) std::filesystem::remove(folder_ / name);
+  }
 }
 
 TEST_F(HfTokenizerTest, WithoutFilesThereAreIds) {

@@ -223,9 +223,10 @@ const HfFamily& hf_family_of(const ModelConfig& config) {
   }
   const bool learned = config.position == Position::kLearned;
   if (!learned && config.position != Position::kRope) {
-    throw UsageError(fmt::format("the model is neither GPT-2- nor Llama-shaped: position {}, where "
-                                 "GPT-2's is learned and Llama's rope",
-                                 enum_name(config.position)));
+    throw UsageError(
+        fmt::format("the model is neither GPT-2- nor Llama-shaped: position {}, where "
+                    "GPT-2's is learned and Llama's rope",
+                    enum_name(config.position)));
   }
   const HfFamily& nearest = *find_hf_family(learned ? "gpt2" : "llama");
   throw UsageError(

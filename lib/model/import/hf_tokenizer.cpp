@@ -36,12 +36,18 @@ std::shared_ptr<const Tokenizer> read_bpe(const std::string& folder, const char*
                                           const SpecialTokens& specials, Index max_bytes) {
   const ByteSource words = open_in_folder(folder, vocabulary, max_bytes);
   const ByteSource pairs = open_in_folder(folder, merges, max_bytes);
+  std::shared_ptr<const Tokenizer> made;
   try {
-    return std::make_shared<Gpt2Tokenizer>(as_text(words.bytes()), as_text(pairs.bytes()), specials,
+    made = std::make_shared<Gpt2Tokenizer>(as_text(words.bytes()), as_text(pairs.bytes()), specials,
                                            vocab_size);
   } catch (const DataError& error) {
     throw DataError(fmt::format("{}: {}", words.name(), error.what()));
   }
+  if (made->vocab_size() != vocab_size) {
+    throw DataError(fmt::format("{}: it has {} tokens, the model {}", words.name(),
+                                made->vocab_size(), vocab_size));
+  }
+  return made;
 }
 
 // Words in the order of their ids, which must be 0, 1, 2 ...
@@ -101,11 +107,9 @@ HfTokenizer of_characters(const std::string& file, const std::vector<std::string
     return ids_only(vocab_size, specials,
                     fmt::format("{} has {} tokens, the model {}: token ids only", file,
                                 words.size(), vocab_size));
-  } catch (const DataError&) {
+  } catch (const DataError& error) {
     return ids_only(vocab_size, specials,
-                    fmt::format("{}'s characters are not in order of their code points: token ids "
-                                "only",
-                                file));
+                    fmt::format("{}: {}: token ids only", file, error.what()));
   }
 }
 
@@ -133,11 +137,13 @@ HfTokenizer read_hf_tokenizer(const std::string& folder, Index vocab_size,
 
 std::map<std::string, std::string> hf_tokenizer_files(const Tokenizer& tokenizer) {
   const TokenizerData data = tokenizer.data();
-  const auto table = [&](const char* name) {
-    const std::vector<std::uint8_t>& bytes = data.datasets.at(name);
-    return std::string(bytes.begin(), bytes.end());
-  };
-  if (data.kind == "gpt2") return {{kVocabulary, table("vocabulary")}, {kMerges, table("merges")}};
+  if (data.kind == "gpt2") {  // keeps the files as it read them, under these names
+    std::map<std::string, std::string> files;
+    for (const auto& [name, bytes] : data.datasets) {
+      files.emplace(name, std::string(bytes.begin(), bytes.end()));
+    }
+    return files;
+  }
   if (data.kind != "characters") return {};
   nlohmann::ordered_json words;
   for (Index id = 0; id < tokenizer.vocab_size(); ++id) {
