@@ -48,7 +48,7 @@ void DecodeSession<T>::begin(Index context) {
   if (!settings_.use_cache) return;
   const Index rows =
       settings_.window > 0 ? std::min(settings_.window, settings_.capacity) : settings_.capacity;
-  cache_.emplace(model_.make_cache(1, rows, context, settings_.paging));
+  cache_.emplace(model_.make_cache(1, rows, context, settings_.layout));
 }
 
 template <class T>

@@ -24,7 +24,7 @@ struct SessionSettings {
   Index window = 0;
   /// With a cache, many tokens are fed so many at a time. 0: all together.
   Index prefill_chunk = 0;
-  KvPaging paging = {};  // of the cache
+  KvLayout layout = {};  // of the cache
 };
 
 /// Feeds a decoder piece by piece, with a cache or by computing everything again. It begins with

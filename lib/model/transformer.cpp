@@ -65,7 +65,7 @@ Transformer<T>::Transformer(const ModelConfig& config) : config_(checked(config)
 
 template <class T>
 KvCache<T> Transformer<T>::make_cache(Index batch, Index capacity, Index context,
-                                      const KvPaging& paging) const {
+                                      const KvLayout& layout) const {
   require_shape(config_.arch != Arch::kEncoder, "transformer: an encoder has no cache");
   require_shape(encoder_.has_value() == (context > 0), "transformer: context of the cache");
   KvShape shape;
@@ -74,7 +74,7 @@ KvCache<T> Transformer<T>::make_cache(Index batch, Index capacity, Index context
   shape.capacity = capacity;
   shape.kv_heads = config_.kv_heads;
   shape.head_dim = config_.head_dim;
-  shape.paging = paging;
+  shape.layout = layout;
   return KvCache<T>(shape, context);
 }
 

@@ -51,7 +51,7 @@ class Transformer {
 
   /// An empty cache for this model. context: rows of the source, encoder-decoder only.
   KvCache<T> make_cache(Index batch, Index capacity, Index context = 0,
-                        const KvPaging& paging = {}) const;
+                        const KvLayout& layout = {}) const;
 
   /// Logits (batch * seq_len, vocab_size), or (batch, vocab_size) of the last rows, in the pass's
   /// arena. With a cache, the rows follow those it holds. cache and tape may be null.

@@ -20,6 +20,8 @@ void check(const AttentionConfig& config) {
       config.dim >= 1 && config.heads >= 1 && config.kv_heads >= 1 && config.head_dim >= 1,
       "attention: counts below 1");
   require_shape(config.heads % config.kv_heads == 0, "attention: kv_heads must divide heads");
+  require_shape(config.window == 0 || (config.window > 0 && config.causal && !config.cross),
+                "attention: a window is of causal self-attention");
 }
 
 }  // namespace
@@ -55,6 +57,7 @@ AttendMask<T> Attention<T>::mask(const Sequences& source_rows, Index sequence, I
   AttendMask<T> mask;
   mask.causal = config_.causal && !config_.cross;
   mask.offset = offset;
+  if (config_.window > 0) mask.window_left = config_.window - 1;
   mask.alibi_slopes = slopes_.empty() ? nullptr : slopes_.data();
   if (source_rows.key_mask != nullptr) {
     mask.allowed.data = source_rows.key_mask + sequence * source_rows.seq_len;

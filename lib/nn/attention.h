@@ -19,6 +19,7 @@ struct AttentionConfig {
   bool bias = true;      // of q_proj, k_proj and v_proj
   bool out_bias = true;  // of out_proj
   bool causal = true;    // row i sees keys up to its own position; self-attention only
+  Index window = 0;      // keys that a query sees with its own, causal only; 0: all
   bool cross = false;    // keys and values come from the context
   bool alibi = false;    // self-attention only
   double rope_base = 0;  // 0: no rotation; self-attention only

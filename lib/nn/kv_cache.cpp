@@ -23,11 +23,11 @@ KvShape checked(KvShape shape) {
       throw UsageError(fmt::format("a cache needs counts of at least 1: got {}", extent));
     }
   }
-  require_shape(shape.paging.page_size >= 0 && shape.paging.most_pages >= 0,
+  require_shape(shape.layout.page_size >= 0 && shape.layout.most_pages >= 0,
                 "cache: sizes of pages below 0");
-  if (shape.paging.page_size == 0) shape.paging.page_size = shape.capacity;
+  if (shape.layout.page_size == 0) shape.layout.page_size = shape.capacity;
   // A last page may reach beyond the capacity.
-  const auto rows = checked_add(shape.capacity, shape.paging.page_size);
+  const auto rows = checked_add(shape.capacity, shape.layout.page_size);
   const std::array<Index, 5> extents = {shape.batch, rows.value_or(-1), shape.kv_heads,
                                         shape.head_dim, shape.layers};
   const auto numbers = rows ? checked_product(extents) : std::nullopt;
@@ -43,9 +43,9 @@ KvShape checked(KvShape shape) {
 template <class T>
 KvPool<T>::KvPool(const KvShape& shape)
     : shape_(checked(shape)),
-      slab_pages_(std::max<Index>(1, kSlabRows / shape_.paging.page_size)),
-      table_(shape_.paging.page_size, shape_.paging.most_pages) {
-  for (Index layer = 0; layer < shape_.layers; ++layer) slots_.push_back(KvSlot<T>(*this));
+      slab_pages_(std::max<Index>(1, kSlabRows / shape_.layout.page_size)),
+      table_(shape_.layout.page_size, shape_.layout.most_pages) {
+  for (Index layer = 0; layer < shape_.layers; ++layer) slots_.push_back(KvSlot<T>(*this, layer));
   for (Index i = 0; i < shape_.batch; ++i) add();
 }
 
@@ -112,6 +112,9 @@ template <class T>
 void KvPool<T>::grow(Index count) {
   Index pages = 0;
   for (const Index sequence : selected_) {
+    // All layers have seen the last pass: its next query sees no earlier row than this.
+    const Index window = shape_.layout.window;
+    if (window > 0) table_.forget_before(sequence, table_.length(sequence) - window + 1);
     require_shape(table_.length(sequence) + count <= shape_.capacity, "cache: full");
     pages += table_.pages_to_extend(sequence, count);
   }
@@ -121,9 +124,9 @@ void KvPool<T>::grow(Index count) {
   for (const PageCopy& copy : copies) {
     for (KvSlot<T>& slot : slots_) {
       slot.provide(copy.to);
-      for (const auto* slabs : {&slot.keys_, &slot.values_}) {
-        std::copy_n(slot.rows_of(*slabs, copy.from), copy.rows * width(),
-                    slot.rows_of(*slabs, copy.to));
+      for (const auto* side : {&slot.keys_, &slot.values_}) {
+        std::copy_n(slot.page_of(*side, copy.from), copy.rows * side->row_bytes,
+                    slot.page_of(*side, copy.to));
       }
     }
   }
@@ -131,7 +134,21 @@ void KvPool<T>::grow(Index count) {
 
 template <class T>
 Index KvPool<T>::row_bytes() const {
-  return 2 * shape_.layers * width() * static_cast<Index>(sizeof(T));
+  Index bytes = 0;
+  for (const KvSlot<T>& slot : slots_) bytes += slot.keys_.row_bytes + slot.values_.row_bytes;
+  return bytes;
+}
+
+template <class T>
+KvSlot<T>::KvSlot(KvPool<T>& pool, Index layer) : pool_(&pool) {
+  const KvShape& shape = pool.shape();
+  const bool native = shape.layout.only_layer && *shape.layout.only_layer != layer;
+  const auto side = [&](KvType type) {
+    if (native) type = KvType::kNative;
+    return Side{type, kv_row_bytes<T>(type, shape.kv_heads, shape.head_dim), {}};
+  };
+  keys_ = side(shape.layout.k_type);
+  values_ = side(shape.layout.v_type);
 }
 
 template <class T>
@@ -162,19 +179,20 @@ Index KvSlot<T>::first(Index row) const {
 template <class T>
 void KvSlot<T>::provide(Index page) {
   const auto slab = static_cast<std::size_t>(page / pool_->slab_pages_);
-  const auto numbers = static_cast<std::size_t>(pool_->slab_pages_ * pool_->page_numbers());
-  for (Slabs* slabs : {&keys_, &values_}) {
-    if (slab >= slabs->size()) slabs->resize(slab + 1);
+  for (Side* side : {&keys_, &values_}) {
+    if (slab >= side->slabs.size()) side->slabs.resize(slab + 1);
+    if (side->slabs[slab]) continue;
     // Uninitialised: only rows that were written are read, and what is untouched takes no memory.
-    if (!(*slabs)[slab]) (*slabs)[slab].reset(new T[numbers]);
+    const Index bytes = pool_->slab_pages_ * pool_->table_.page_size() * side->row_bytes;
+    side->slabs[slab].reset(new std::byte[static_cast<std::size_t>(bytes)]);
   }
 }
 
 template <class T>
-T* KvSlot<T>::rows_of(const Slabs& slabs, Index page) const {
-  const Index numbers = pool_->page_numbers();
-  return slabs[static_cast<std::size_t>(page / pool_->slab_pages_)].get() +
-         page % pool_->slab_pages_ * numbers;
+std::byte* KvSlot<T>::page_of(const Side& side, Index page) const {
+  const auto slab = static_cast<std::size_t>(page / pool_->slab_pages_);
+  return side.slabs[slab].get() +
+         page % pool_->slab_pages_ * pool_->table_.page_size() * side.row_bytes;
 }
 
 template <class T>
@@ -196,14 +214,28 @@ void KvSlot<T>::append(In<T> k, In<T> v, const Sequences& rows) {
     for (Index i = 0; i < rows.seq_len; ++i) {
       const Index at = written + i - table.first(sequence);
       const Index id = pages[static_cast<std::size_t>(at / table.page_size())];
-      const Index to = at % table.page_size() * width;
+      const Index to = at % table.page_size();
       const Index from = row * rows.seq_len + i;
       provide(id);
-      std::copy_n(k.row(from), width, rows_of(keys_, id) + to);
-      std::copy_n(v.row(from), width, rows_of(values_, id) + to);
+      kv_encode<T>(keys_.type, k.row(from), width, page_of(keys_, id) + to * keys_.row_bytes);
+      kv_encode<T>(values_.type, v.row(from), width, page_of(values_, id) + to * values_.row_bytes);
     }
     written += rows.seq_len;
   }
+}
+
+// All rows of a sequence that are kept, as one matrix.
+template <class T>
+Matrix<const T> KvSlot<T>::decoded(const Side& side, Index row, Arena& arena) const {
+  const Index sequence = pool_->selected_[static_cast<std::size_t>(row)];
+  const PageTable& table = pool_->table_;
+  const Matrix<T> all = arena.matrix<T>(length(row) - table.first(sequence), pool_->width());
+  for (Index i = 0; i < all.rows(); ++i) {
+    const Index page = table.pages(sequence)[static_cast<std::size_t>(i / table.page_size())];
+    kv_decode<T>(side.type, page_of(side, page) + i % table.page_size() * side.row_bytes,
+                 all.cols(), all.row(i));
+  }
+  return all;
 }
 
 template <class T>
@@ -211,25 +243,35 @@ std::span<const KvRun<T>> KvSlot<T>::runs(Index row, Arena& arena) const {
   const Index sequence = pool_->selected_[static_cast<std::size_t>(row)];
   const PageTable& table = pool_->table_;
   const Index width = pool_->width();
+  // What is native is read where it is.
+  Matrix<const T> keys;
+  Matrix<const T> values;
+  if (keys_.type != KvType::kNative) keys = decoded(keys_, row, arena);
+  if (values_.type != KvType::kNative) values = decoded(values_, row, arena);
+  const auto rows_at = [&](const Side& side, Matrix<const T> all, Index page, Index done,
+                           Index rows) -> Matrix<const T> {
+    if (side.type != KvType::kNative) return all.row_block(done, rows);
+    return {reinterpret_cast<const T*>(page_of(side, page)), rows, width};
+  };
   const std::span<const Index> pages = table.pages(sequence);
   auto* const runs = arena.allocate<KvRun<T>>(static_cast<Index>(pages.size()));
   std::size_t count = 0;
-  Index left = length(row) - table.first(sequence);
-  for (std::size_t i = 0; i < pages.size() && left > 0; ++i) {
-    const Index rows = std::min(left, table.page_size());
-    const T* keys = rows_of(keys_, pages[i]);
-    const T* values = rows_of(values_, pages[i]);
-    left -= rows;
+  const Index kept = length(row) - table.first(sequence);
+  for (Index done = 0; done < kept; done += table.page_size()) {
+    const Index page = pages[static_cast<std::size_t>(done / table.page_size())];
+    const Index rows = std::min(kept - done, table.page_size());
+    const Matrix<const T> k = rows_at(keys_, keys, page, done, rows);
+    const Matrix<const T> v = rows_at(values_, values, page, done, rows);
     if (count > 0) {
       // Neighbours in memory are one run.
-      const Matrix<const T> k = runs[count - 1].k;
-      const Matrix<const T> v = runs[count - 1].v;
-      if (k.data() + k.size() == keys && v.data() + v.size() == values) {
-        runs[count - 1] = {{k.data(), k.rows() + rows, width}, {v.data(), v.rows() + rows, width}};
+      KvRun<T>& last = runs[count - 1];
+      if (last.k.data() + last.k.size() == k.data() && last.v.data() + last.v.size() == v.data()) {
+        last = {{last.k.data(), last.k.rows() + rows, width},
+                {last.v.data(), last.v.rows() + rows, width}};
         continue;
       }
     }
-    runs[count++] = {{keys, rows, width}, {values, rows, width}};
+    runs[count++] = {k, v};
   }
   return {runs, count};
 }
@@ -240,7 +282,7 @@ KvCache<T>::KvCache(const KvShape& shape, Index context_capacity)
   if (context_capacity == 0) return;
   KvShape context = shape;
   context.capacity = context_capacity;
-  context.paging = {};  // written once, as a whole
+  context.layout = {};  // written once, as a whole
   cross_ = std::make_unique<KvPool<T>>(context);
 }
 

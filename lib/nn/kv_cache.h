@@ -1,21 +1,30 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "core/tensor.h"
+#include "nn/kv_type.h"
 #include "nn/page_table.h"
 #include "nn/pass.h"
 #include "ops/attend.h"
 
 namespace attn {
 
-/// How a cache's memory is cut.
-struct KvPaging {
+/// How a cache's memory is cut, and how its numbers are stored. The context of a cross-attention is
+/// contiguous and native whatever this says.
+struct KvLayout {
   Index page_size =
       0;  // rows of a page; 0: contiguous, a sequence takes its whole capacity at once
   Index most_pages = 0;  // of the pool, whatever the layers; 0: no bound
+  KvType k_type = KvType::kNative;
+  KvType v_type = KvType::kNative;
+  std::optional<Index> only_layer = {};  // the types are of this layer alone; unset: of all
+  /// Keys that a query sees with its own, where the model says so: pages that hold only earlier
+  /// rows are given back as the next pass begins. 0: all.
+  Index window = 0;
 };
 
 /// Sizes of a cache. Keys and values have kv_heads heads, whatever the number of query heads.
@@ -25,7 +34,7 @@ struct KvShape {
   Index capacity = 0;  // rows a sequence may grow to
   Index kv_heads = 1;
   Index head_dim = 0;
-  KvPaging paging = {};
+  KvLayout layout = {};
 };
 
 template <class T>
@@ -47,7 +56,8 @@ class KvSlot {
   /// page left.
   void append(In<T> k, In<T> v, const Sequences& rows);
 
-  /// The rows of one sequence in order, as few runs as their pages allow. They lie in `arena`.
+  /// The rows of one sequence in order, as few runs as their pages allow. They lie in `arena`,
+  /// where rows of another type than the model's are decoded to.
   std::span<const KvRun<T>> runs(Index row, Arena& arena) const;
   /// The sequence's row that the first run begins with: rows before it were forgotten.
   Index first(Index row) const;
@@ -55,16 +65,21 @@ class KvSlot {
  private:
   friend class KvPool<T>;
 
-  // Pages, several neighbours in one slab: (page_size, kv_heads * head_dim) each.
-  using Slabs = std::vector<std::unique_ptr<T[]>>;
+  // The pages of keys or of values, page_size rows each, several neighbours in one slab.
+  struct Side {
+    KvType type;
+    Index row_bytes;
+    std::vector<std::unique_ptr<std::byte[]>> slabs;
+  };
 
-  explicit KvSlot(KvPool<T>& pool) : pool_(&pool) {}
+  KvSlot(KvPool<T>& pool, Index layer);
   void provide(Index page);
-  T* rows_of(const Slabs& slabs, Index page) const;
+  std::byte* page_of(const Side& side, Index page) const;
+  Matrix<const T> decoded(const Side& side, Index row, Arena& arena) const;
 
   KvPool<T>* pool_;
   std::vector<Index> written_;  // rows of each sequence
-  Slabs keys_, values_;
+  Side keys_, values_;
 };
 
 /// Pages of the same sequences in every layer: which page holds which rows is said once for all.
@@ -95,7 +110,6 @@ class KvPool {
   friend class KvSlot<T>;
 
   Index width() const { return shape_.kv_heads * shape_.head_dim; }
-  Index page_numbers() const { return table_.page_size() * width(); }
   void select_all();
   void grow(Index count);
 
@@ -150,8 +164,8 @@ class KvCache {
   /// A window has left the rows before `row` behind: their pages are given back.
   void forget_before(Index sequence, Index row) { self_->forget_before(sequence, row); }
 
-  /// Bytes of the pages that sequences hold: 2 * layers * kv_heads * head_dim * sizeof(T) a row,
-  /// and the context's share.
+  /// Bytes of the pages that sequences hold, 2 * layers * kv_heads * head_dim numbers a row, and
+  /// the context's share.
   Index bytes() const;
   /// The most that bytes() ever was.
   Index most_bytes() const;

@@ -148,7 +148,7 @@ void PageTable::truncate(Index sequence, Index length) {
 
 void PageTable::forget_before(Index sequence, Index row) {
   Sequence& s = at(sequence);
-  const Index gone = std::min(row, s.length) / page_size_ - s.forgotten;
+  const Index gone = std::clamp<Index>(row, 0, s.length) / page_size_ - s.forgotten;
   if (gone <= 0) return;
   for (Index i = 0; i < gone; ++i) give_back(s.pages[static_cast<std::size_t>(i)]);
   s.pages.erase(s.pages.begin(), s.pages.begin() + gone);

@@ -74,13 +74,13 @@ float largest(const std::vector<float>& values) {
 
 // Feeds the sequences in chunks and holds each chunk's logits and maps to those of one pass.
 void expect_chunks_equal(const Problem& p, const std::vector<Index>& chunks, const Seen& whole,
-                         const KvPaging& paging) {
+                         const KvLayout& layout) {
   const Index vocab = p.model.config().vocab_size;
   // Bits differ because a product of one row is summed in another order than one of nine: some
   // units of float's last place, for which 1e-5 of the largest logit leaves room.
   const float limit = 1e-5F * largest(whole.logits.values);
   constexpr float kWeightLimit = 2e-6F;  // weights lie in [0, 1]
-  KvCache<float> cache = p.model.make_cache(kBatch, kLength, p.cross() ? kSourceLength : 0, paging);
+  KvCache<float> cache = p.model.make_cache(kBatch, kLength, p.cross() ? kSourceLength : 0, layout);
   Workspace work;
   KeyRowCounts counts;
   Index first = 0;

@@ -150,6 +150,40 @@ TEST(Attention, ThreadsChangeNoBit) {
   }
 }
 
+// Row by row from pages that the window leaves behind, and in one pass: the same; and a row reads
+// nothing before its window.
+TEST(Attention, AWindowSlidesOverPagesThatAreGivenBack) {
+  AttentionConfig config = small();
+  config.window = 3;
+  const Layer<float> layer(config);
+  constexpr Index kRows = 11;
+  auto x = noise<float>(kRows * config.dim, 3);
+  Workspace work;
+  const auto whole = layer.run(x, {1, kRows, nullptr}, work);
+  KvLayout layout{2};
+  layout.window = config.window;
+  KvCache<float> cache({1, 1, kRows, config.kv_heads, config.head_dim, layout});
+  const Pass<float> pass{layer.params.values(), work};
+  for (Index row = 0; row < kRows; ++row) {
+    const Arena::Scope scope(work.arena());
+    const Matrix<float> y =
+        layer.attention.forward(pass, {x.data() + row * config.dim, 1, config.dim}, {1, 1, nullptr},
+                                nullptr, &cache.self(0), nullptr);
+    for (Index c = 0; c < config.dim; ++c) {
+      EXPECT_NEAR(y(0, c), whole[static_cast<std::size_t>(row * config.dim + c)], 1e-6F) << row;
+    }
+    EXPECT_LE(cache.bytes(), 3 * 2 * 2 * config.kv_heads * config.head_dim * Index{4});
+  }
+  for (Index c = 0; c < config.dim; ++c) x[static_cast<std::size_t>(5 * config.dim + c)] += 1;
+  const auto changed = layer.run(x, {1, kRows, nullptr}, work);
+  for (Index row = 0; row < kRows; ++row) {
+    const auto at = static_cast<std::ptrdiff_t>(row * config.dim);
+    const bool same =
+        std::equal(whole.begin() + at, whole.begin() + at + config.dim, changed.begin() + at);
+    EXPECT_EQ(same, row < 5 || row > 7) << row;
+  }
+}
+
 TEST(Attention, RefusesATapeBesideACacheAndAContextThatIsNotWanted) {
   const Layer<float> layer(small());
   const auto x = noise<float>(8, 8);

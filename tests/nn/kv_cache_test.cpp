@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <numeric>
 
+#include "core/dtype.h"
 #include "core/error.h"
 
 namespace attn {
@@ -56,6 +58,39 @@ TEST(KvCache, AppendsRowsToEverySequenceWhateverThePages) {
     EXPECT_EQ(cache.length(), 3);
     cache.truncate(1);
     EXPECT_EQ(first_column(cache, 1, 1), (std::vector<float>{5}));
+  }
+}
+
+// Keys and values may be of types of their own, whatever the pages and whoever shares them.
+TEST(KvCache, RowsOfOtherTypesComeBackRounded) {
+  for (const Index page_size : {0, 2}) {
+    KvShape shape{2, 1, 16, 1, 32, {page_size, 0, KvType::kQ8_0, KvType::kBF16}};
+    KvCache<float> cache(shape);
+    std::vector<float> rows(5 * 32);
+    for (std::size_t i = 0; i < rows.size(); ++i) rows[i] = std::sin(static_cast<float>(i));
+    const Matrix<float> five(rows.data(), 5, 32);
+    for (const Index layer : {0, 1}) cache.self(layer).append(five, five, {1, 5, nullptr});
+    const Index two[] = {0, 0};
+    cache.fork(two);
+    std::vector<float> more(2 * 32, 0.25F);
+    const Matrix<float> one(more.data(), 2, 32);
+    for (const Index layer : {0, 1}) cache.self(layer).append(one, one, {2, 1, nullptr});
+    Arena arena;
+    std::vector<float> keys, values;
+    for (const KvRun<float>& run : cache.self(1).runs(1, arena)) {
+      keys.insert(keys.end(), run.k.data(), run.k.data() + run.k.size());
+      values.insert(values.end(), run.v.data(), run.v.data() + run.v.size());
+    }
+    ASSERT_EQ(keys.size(), 6U * 32);
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      EXPECT_NEAR(keys[i], rows[i], 0.5 / 127 + 0x1p-11);
+      EXPECT_EQ(values[i], bf16_to_float(float_to_bf16(rows[i])));
+    }
+    EXPECT_EQ(values.back(), 0.25F);
+    EXPECT_EQ(cache.bytes() % (2 * (34 + 64)), 0);
+    if (page_size == 2) {
+      EXPECT_EQ(cache.bytes_of_rows(), (4 + 2 + 2) * 2 * (34 + 64)) << "four rows are shared";
+    }
   }
 }
 
@@ -115,7 +150,7 @@ TEST(KvCache, SomeSequencesAtATime) {
 
 TEST(KvCache, AFullPoolRefusesWholePassesAndChangesNothing) {
   KvShape shape = shape_of(2, 2, 16, 2);
-  shape.paging.most_pages = 3;
+  shape.layout.most_pages = 3;
   KvCache<float> cache(shape);
   for (const Index layer : {0, 1}) append(cache, layer, 2, 0);
   EXPECT_THROW(append(cache, 0, 1, 0), DataError) << "two pages are wanted, one is there";
