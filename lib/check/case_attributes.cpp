@@ -110,10 +110,12 @@ std::optional<DType> parse_checked_dtype(std::string_view word) {
   return type;
 }
 
-CaseAttributes read_case_attributes(const TensorFile& reader) {
+CaseAttributes read_case_attributes(const TensorFile& reader,
+                                    const std::vector<std::string>& others) {
   check_format(reader);
   for (const std::string& name : reader.attributes("/")) {
     if (contains(kAttributes, name) || contains(kProvenance, name)) continue;
+    if (contains(others, name)) continue;
     if (contains(case_datasets(), name)) continue;  // an array of one number in an .npz
     throw DataError(fmt::format("{}: attribute {} is not supported", reader.name(), escaped(name)),
                     hint_near(name, kAttributes));

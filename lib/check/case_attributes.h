@@ -1,7 +1,9 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "check/attention_case.h"
 #include "check/tensor_layout.h"
@@ -36,8 +38,10 @@ std::optional<ScoreStage> parse_scores_stage(std::string_view word);
 std::optional<DType> parse_checked_dtype(std::string_view word);
 
 /// The root attributes. DataError for a value that is none of an attribute's, and for an attribute
-/// that this format does not have: ignoring it could turn a wrong file into a right one.
-CaseAttributes read_case_attributes(const TensorFile& reader);
+/// that this format does not have and that is not among `others`: ignoring it could turn a wrong
+/// file into a right one.
+CaseAttributes read_case_attributes(const TensorFile& reader,
+                                    const std::vector<std::string>& others = {});
 
 /// What `over` says, else what `under` says.
 CaseAttributes merged(const CaseAttributes& over, const CaseAttributes& under);

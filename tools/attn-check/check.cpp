@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "attn-check/layer.h"
 #include "attn-check/report.h"
 #include "attn-check/subject.h"
 #include "check/case_alternatives.h"
@@ -56,10 +58,19 @@ int exit_code(const Verdict& verdict) {
 
 int run_case(const CheckOptions& o, cli::Session& session) {
   if (!o.output.empty()) check_output(o.output, {o.input});
+  std::optional<TensorFile> file;
+  if (!o.input.empty()) {
+    file = TensorFile::open(o.input, {.max_bytes = o.max_bytes});
+    if (holds_layer(*file, layer_names(o))) return run_layer(*file, o, session);
+    if (!o.projection.empty()) {
+      throw UsageError(fmt::format("--{} is of a layer: {} holds none", o.projection.begin()->first,
+                                   file->name()));
+    }
+  }
   const bool whole = o.maps || o.show || o.tolerance;
-  return check_subject(
-      read_subject(o, Values::kNeeded, whole ? Residence::kMemory : Residence::kFile), o,
-      o.input.empty(), session);
+  return check_subject(read_subject(o, Values::kNeeded,
+                                    whole ? Residence::kMemory : Residence::kFile, std::move(file)),
+                       o, o.input.empty(), session);
 }
 
 int check_subject(const Subject& subject, const CheckOptions& o, bool steps,

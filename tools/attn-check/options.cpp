@@ -55,6 +55,7 @@ void check_modes(const cli::OptionTable& table, const CheckOptions& o, const Ref
   without(o.print_weights, "does not go with --print-weights", {"maps", "tolerance"});
   without(o.head_stats, "does not go with --head-stats", {"output", "show", "maps", "tolerance"});
   if (o.projection.empty()) return;
+  if (!o.input.empty() && !o.steps) return;  // a layer's datasets under other names
   const bool tokens = o.projection.count("x") != 0;
   for (const char* name : {"x", "context", "q-proj", "k-proj", "v-proj"}) {
     if (!o.steps) refuse(name, "needs --show-steps");
@@ -211,7 +212,7 @@ void declare_steps(cli::OptionTable& table, CheckOptions& o) {
     table.custom(
         dataset_option_name(name).substr(2), "PATH",
         [&o, name](std::string_view path) { o.projection[name] = std::string(path); },
-        tokens    ? "for --show-steps: tokens (rows, features) that q, k and v are made of"
+        tokens    ? "instead of /x of a layer; for --show-steps tokens that q, k, v are made of"
         : context ? "tokens that k and v are made of instead"
                   : fmt::format("(out, in): {} = x W^T, else {} = x", name[0], name[0]));
   }
@@ -245,6 +246,55 @@ void declare_names(cli::OptionTable& table, CaseNames& names) {
   }
 }
 
+void declare_layer(cli::OptionTable& table, CheckOptions& o) {
+  LayerAttributes& layer = o.layer;
+  constexpr Index kMost = Index{1} << 31;
+  table.group("A whole layer, each wins over the file's attribute");
+  table.action(
+      "weights-transposed", [&layer] { layer.weights_transposed = true; },
+      "matrices are (in, out), not (out, in)");
+  table.custom(
+      "fused-order", "ORDER",
+      [&layer](std::string_view text) {
+        layer.fused_order = parse_fused_order(text);
+        if (layer.fused_order) return;
+        throw UsageError(
+            fmt::format("--fused-order: want blocks or heads, got '{}'", escaped(text)));
+      },
+      "rows of a fused matrix: blocks of q, k, v, or heads, each with its q, k, v");
+  table.count("head-dim", layer.head_dim, "features of a head of a fused matrix").at_most(kMost);
+  table.choice("rope-style", layer.rope_style,
+               std::vector<std::pair<std::string, RopePairs>>{
+                   {"half-split", RopePairs::kHalves}, {"interleaved", RopePairs::kInterleaved}},
+               "queries and keys are rotated, in pairs (i, i + half) or (2i, 2i + 1)");
+  table.real("rope-base", layer.rope_base, "base of the rotation's frequencies")
+      .default_is("10000");
+  table.count("rotary-dim", layer.rotary_dim, "features of a head that turn")
+      .default_is("head_dim")
+      .at_most(kMost);
+  table.count("pos0", layer.pos0, "position of the first row").at_least(0).at_most(kMost);
+  table.custom(
+      "qk-stage", "STAGE",
+      [&layer](std::string_view text) {
+        layer.qk_stage = parse_qk_stage(text);
+        if (layer.qk_stage) return;
+        throw UsageError(
+            fmt::format("--qk-stage: want projected or rotated, got '{}'", escaped(text)));
+      },
+      "recorded q and k: projected (before rope) or rotated; else whichever fits");
+  const auto renamed = [&](const std::string& option, const std::string& dataset) {
+    table.custom(
+        option, "PATH",
+        [&names = o.names, dataset](std::string_view path) { names[dataset] = std::string(path); },
+        fmt::format("instead of /{}", dataset));
+  };
+  for (const char* name : {"kv_proj", "qkv_proj", "out_proj"}) {
+    renamed(dataset_option_name(name).substr(2), name);
+  }
+  renamed("joined-heads", "heads");
+  renamed("layer-output", "output");
+}
+
 }  // namespace
 
 void declare(cli::OptionTable& table, CheckOptions& o) {
@@ -269,6 +319,7 @@ void declare(cli::OptionTable& table, CheckOptions& o) {
   declare_tolerance(table, o);
   declare_steps(table, o);
   declare_names(table, o.names);
+  declare_layer(table, o);
   table.group("Report");
   cli::format_options(table, o.format, {Format::kText, Format::kTsv, Format::kJson});
   cli::show_options(table, o.show, "draw the weights of each head");

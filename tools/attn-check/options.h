@@ -6,6 +6,7 @@
 
 #include "check/case_file.h"
 #include "check/houses.h"
+#include "check/layer_file.h"
 #include "cli/common_options.h"
 #include "cli/option_table.h"
 #include "core/parallel.h"
@@ -20,6 +21,7 @@ struct CheckOptions {
   Index seed = 0;
   CaseNames names;
   CaseAttributes attributes;
+  LayerAttributes layer;
   std::string explain;  // a mistake, or "list"
   std::optional<HouseRule> tolerance;
   bool power = false;

@@ -28,9 +28,7 @@ std::string error_text(double error) {
   return error == 0 ? "0" : fmt::format("{:.2e}", error);
 }
 
-std::string number_text(double number) {
-  return std::isnan(number) ? "nan" : fmt::format("{:.3f}", number);
-}
+}  // namespace
 
 const char* verdict_word(Outcome outcome) {
   return outcome == Outcome::kNotChecked ? "none" : outcome_name(outcome);
@@ -105,6 +103,12 @@ Json verdict_json(const Verdict& verdict) {
   document["diagnoses"] = diagnoses_json(verdict.diagnosis);
   document["checks"] = checks_json(verdict);
   return document;
+}
+
+namespace {
+
+std::string number_text(double number) {
+  return std::isnan(number) ? "nan" : fmt::format("{:.3f}", number);
 }
 
 std::string maps_picture(const AttentionProblem& problem, const Tensor<double>& weights,
@@ -214,16 +218,6 @@ void print_laws(const ExampleRun& run, cli::Report& report) {
   line("causal: so do these", run.verdict, "causal-out");
 }
 
-// What it is, then what is known of the mistake in general.
-void print_diagnosis(const std::vector<Diagnosis>& diagnosis, cli::Report& report) {
-  for (const Diagnosis& one : diagnosis) {
-    report.print("diagnosis: {}{}{}\n", one.name, one.detail.empty() ? "" : ": ", one.detail);
-    const Explanation* known = find_explanation(one.name);
-    if (known == nullptr) continue;
-    report.print("  {}\n  {}\n", known->what, known->cause);
-  }
-}
-
 Json matrix_json(const Tensor<double>& tensor) {
   Json rows = Json::array();
   const Matrix<const double> matrix = tensor.matrix();
@@ -238,6 +232,16 @@ Json matrix_json(const Tensor<double>& tensor) {
 }
 
 }  // namespace
+
+// What it is, then what is known of the mistake in general.
+void print_diagnosis(const std::vector<Diagnosis>& diagnosis, cli::Report& report) {
+  for (const Diagnosis& one : diagnosis) {
+    report.print("diagnosis: {}{}{}\n", one.name, one.detail.empty() ? "" : ": ", one.detail);
+    const Explanation* known = find_explanation(one.name);
+    if (known == nullptr) continue;
+    report.print("  {}\n  {}\n", known->what, known->cause);
+  }
+}
 
 void print_case(const std::string& name, const AttentionCase& recorded,
                 const AttentionReport& found, const ReportStyle& style, cli::Session& session) {

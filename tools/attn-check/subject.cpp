@@ -60,7 +60,8 @@ Subject subject_of_tokens(const CheckOptions& o, const ReadLimits& limits) {
 
 }  // namespace
 
-Subject read_subject(const CheckOptions& o, Values values, Residence residence) {
+Subject read_subject(const CheckOptions& o, Values values, Residence residence,
+                     std::optional<TensorFile> file) {
   const ReadLimits limits{.max_bytes = o.max_bytes};
   if (o.projection.count("x") != 0) return subject_of_tokens(o, limits);
   Subject subject;
@@ -70,7 +71,7 @@ Subject read_subject(const CheckOptions& o, Values values, Residence residence) 
     subject.recorded = case_from_arguments(o.names, o.attributes, limits);
     return subject;
   }
-  TensorFile reader = TensorFile::open(o.input, limits);
+  TensorFile reader = file ? std::move(*file) : TensorFile::open(o.input, limits);
   subject.name = reader.name();
   subject.attributes = merged(o.attributes, read_case_attributes(reader));
   subject.history = read_history(reader);

@@ -30,8 +30,9 @@ enum class Values { kNeeded, kOptional };
 enum class Residence { kMemory, kFile };
 
 /// Reads the case that a command line is about. Where values are optional and there are none, keys
-/// stand in for them.
+/// stand in for them. `file` is the input, where it is open already.
 Subject read_subject(const CheckOptions& options, Values values = Values::kNeeded,
-                     Residence residence = Residence::kMemory);
+                     Residence residence = Residence::kMemory,
+                     std::optional<TensorFile> file = std::nullopt);
 
 }  // namespace attn
