@@ -28,15 +28,15 @@ namespace {
 using namespace attn;
 
 // Puts the dot products in front of the tables; returns how far they depend on more than distance.
-double add_similarity(PositionTables& tables) {
+double add_similarity(PositionTables& tables, Index max_bytes) {
   RopePairs pairs = RopePairs::kHalves;
   for (const auto& [name, value] : tables.attributes) {
     if (name == "convention" && value == PositionAttribute("interleaved")) {
       pairs = RopePairs::kInterleaved;
     }
   }
-  PositionSimilarity found =
-      tables.kind == "rope" ? rope_similarity(tables, pairs) : table_similarity(tables);
+  PositionSimilarity found = tables.kind == "rope" ? rope_similarity(tables, pairs, max_bytes)
+                                                   : table_similarity(tables, max_bytes);
   tables.parts.insert(tables.parts.begin(),
                       {"similarity", std::move(found.products), {"position", "position"}});
   return found.deviation;
@@ -56,7 +56,7 @@ int run(const PosencOptions& options, cli::Session& session) {
   provenance.command = session.history();
   PositionTables tables = make_tables(o, session, provenance);
   std::optional<double> deviation;
-  if (o.similarity) deviation = add_similarity(tables);
+  if (o.similarity) deviation = add_similarity(tables, o.max_bytes);
   // The file first: where it cannot be written, nothing is reported. A wrong --table is seen
   // before.
   const PositionPart part = chosen_part(o, tables);

@@ -166,7 +166,8 @@ void read_t5(const Hdf5Reader& file, PosencCase& c) {
     c.relative = Tensor<double>(buckets.shape);
     const Index ahead = buckets.dim(1) - buckets.dim(0);
     for (Index n = 0; n < buckets.size(); ++n) {
-      c.relative.data()[n] = static_cast<double>(n % buckets.dim(1) - n / buckets.dim(1) - ahead);
+      const Index query = n / buckets.dim(1);
+      c.relative.data()[n] = static_cast<double>(n % buckets.dim(1) - query - ahead);
     }
     c.assumed.emplace_back("relative_position: key - query, the last query at the last key");
   } else {

@@ -50,7 +50,7 @@ Verdict check_sinusoidal(const PosencCase& c, bool diagnose) {
   };
   const auto list = sinusoidal_suppositions(c);
   verdict.diagnosis = search.singles(list);
-  if (verdict.diagnosis.empty()) verdict.diagnosis = search.singles(sinusoidal_fits(c));
+  if (verdict.diagnosis.empty()) verdict.diagnosis = search.singles(sinusoidal_fits());
   if (verdict.diagnosis.empty()) verdict.diagnosis = search.pair(without_roundings(list));
   return verdict;
 }

@@ -16,7 +16,7 @@ namespace attn {
 // themselves tell (another base, a constant factor, any shift), tried where no other fits.
 
 std::vector<PosencSupposition<SinusoidalMaking>> sinusoidal_suppositions(const PosencCase& c);
-std::vector<PosencSupposition<SinusoidalMaking>> sinusoidal_fits(const PosencCase& c);
+std::vector<PosencSupposition<SinusoidalMaking>> sinusoidal_fits();
 
 std::vector<PosencSupposition<RopeMaking>> rope_suppositions(const PosencCase& c);
 /// Those of rope_suppositions that stretch the frequencies, or fail to.
@@ -39,8 +39,9 @@ struct NamedPositions {
   std::vector<double> positions;
 };
 std::vector<NamedPositions> other_positions(const std::vector<double>& right);
-/// Shifted by more than other_positions tries.
-std::vector<NamedPositions> far_positions(const std::vector<double>& right);
+/// Shifts beyond those that other_positions tries, and what is said of one.
+std::vector<double> far_shifts();
+std::string shift_text(double by);
 
 /// Other exponents than 2i/d.
 struct NamedExponent {

@@ -192,9 +192,10 @@ void add_slowest_pair(const PosencCase& c, const PosencPart& part, List& list) {
 List rope_fits(const PosencCase& c) {
   List list;
   if (const PosencPart* part = c.part("inv_freq")) add_slowest_pair(c, *part, list);
-  for (const NamedPositions& p : far_positions(c.positions)) {
-    list.push_back(
-        {"position-offset", p.detail, [at = p.positions](Made& m) { m.positions = at; }});
+  for (const double by : far_shifts()) {
+    list.push_back({"position-offset", shift_text(by), [by](Made& m) {
+                      for (double& p : m.positions) p += by;
+                    }});
   }
   return list;
 }

@@ -55,11 +55,12 @@ List sinusoidal_suppositions(const PosencCase& c) {
   return list;
 }
 
-List sinusoidal_fits(const PosencCase& c) {
+List sinusoidal_fits() {
   List list;
-  for (const NamedPositions& p : far_positions(c.positions)) {
-    list.push_back(
-        {"position-offset", p.detail, [at = p.positions](Made& m) { m.positions = at; }});
+  for (const double by : far_shifts()) {
+    list.push_back({"position-offset", shift_text(by), [by](Made& m) {
+                      for (double& p : m.positions) p += by;
+                    }});
   }
   return list;
 }

@@ -1,11 +1,14 @@
 #include "model/position_similarity.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
 #include <map>
 
 #include "core/error.h"
 #include "core/rng.h"
+#include "core/text.h"
 
 namespace attn {
 namespace {
@@ -72,9 +75,22 @@ Tensor<double> turned(const PositionTables& tables, RopePairs pairs,
   return all;
 }
 
+// Two matrices of all pairs at a time.
+void check_size(const std::vector<Index>& positions, Index max_bytes) {
+  const Index n = static_cast<Index>(positions.size());
+  const Index extents[] = {n, n, 2 * static_cast<Index>(sizeof(double))};
+  const auto bytes = checked_product(extents);
+  if (bytes && *bytes <= max_bytes) return;
+  throw DataError(fmt::format("the dot products of {} positions need {}, and may take {}", n,
+                              bytes ? short_size_text(*bytes) : "more than 2^63 bytes",
+                              short_size_text(max_bytes)),
+                  {"--max-bytes allows more"});
+}
+
 }  // namespace
 
-PositionSimilarity table_similarity(const PositionTables& tables) {
+PositionSimilarity table_similarity(const PositionTables& tables, Index max_bytes) {
+  check_size(tables.positions, max_bytes);
   const Matrix<const double> rows = part_of(tables, "table").values.matrix();
   PositionSimilarity made{products(rows, rows), 0};
   double largest = 0;
@@ -85,7 +101,8 @@ PositionSimilarity table_similarity(const PositionTables& tables) {
   return made;
 }
 
-PositionSimilarity rope_similarity(const PositionTables& tables, RopePairs pairs) {
+PositionSimilarity rope_similarity(const PositionTables& tables, RopePairs pairs, Index max_bytes) {
+  check_size(tables.positions, max_bytes);
   const Index width = 2 * part_of(tables, "cos").values.dim(1);
   const auto features = static_cast<std::size_t>(width);
   const Tensor<double> ones = turned(
