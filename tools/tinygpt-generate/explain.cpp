@@ -95,11 +95,11 @@ std::string text_of(const std::vector<Explanation>& all, const Options& options,
       table.add(cells(made, i, count, tokenizer, true));
     }
     text += table.text();
-    text +=
-        options.sampling.greedy()
-            ? fmt::format("the largest of {} is taken, by {:.6g}\n", made.vocab_size, made.margin)
-            : fmt::format("{} of {} may be drawn; {:.6f} was, by {:.6g} (seed {})\n", made.kept,
-                          made.vocab_size, made.drawn, made.margin, options.seed);
+    text += options.sampling.greedy()
+                ? fmt::format("the largest of {} is taken, by a margin of {:.6g}\n",
+                              made.vocab_size, made.margin)
+                : fmt::format("{} of {} may be drawn; seed {} drew {:.6f}, by a margin of {:.6g}\n",
+                              made.kept, made.vocab_size, options.seed, made.drawn, made.margin);
   }
   return text;
 }

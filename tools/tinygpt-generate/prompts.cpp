@@ -78,8 +78,14 @@ std::pair<std::string, Index> without_unknown(std::string_view text, const CharT
   return {kept, left_out};
 }
 
-// A token to begin with, for a hint: the first that is text and nothing else.
+// A token to begin with, for a hint: a line end, where texts have such, else the first that is text
+// and nothing else.
 std::string plain_token(const Tokenizer& tokenizer) {
+  try {
+    if (tokens_are_text(tokenizer) && tokenizer.encode("\n").size() == 1) return "a line end";
+  } catch (const UsageError&) {
+    // It knows none.
+  }
   for (Index id = 0; id < tokenizer.vocab_size(); ++id) {
     if (tokenizer.is_text(id) && special_label(tokenizer.specials(), id).empty()) {
       return tokenizer.label(id);

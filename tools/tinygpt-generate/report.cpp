@@ -83,6 +83,7 @@ cli::Json sample_json(const Sequence& sequence, std::size_t sample, const Langua
   put_work(result, added.counts, added.cache_bytes, language.arch);
   result["finish"] = finish_name(added.finish);
   result["log_probs"] = added.log_probs;
+  result["smallest_lead"] = cli::json_number(added.smallest_lead);
   put_alternatives(result, added.alternatives, *language.written);
   return result;
 }
@@ -111,6 +112,7 @@ cli::Json beams_json(const Sequence& sequence, const Language& language, bool po
     }
   }
   put_work(result, beams.counts, beams.cache_bytes, language.arch);
+  result["smallest_lead"] = cli::json_number(beams.smallest_lead);
   return result;
 }
 
