@@ -3,72 +3,16 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <queue>
 
 #include "core/error.h"
 #include "core/text.h"
 #include "text/gpt2_pieces.h"
 #include "text/utf8.h"
+#include "text/word_ids.h"
 
 namespace attn {
 namespace {
-
-constexpr Index kMostWords = Index{1} << 24;
-
-// {"word": id, ...} and nothing else, each word once.
-class VocabularyReader : public nlohmann::json_sax<nlohmann::json> {
- public:
-  std::unordered_map<std::string, Index> ids;
-  std::string fault;
-
-  bool null() override { return no_id(); }
-  bool boolean(bool) override { return no_id(); }
-  bool number_integer(number_integer_t id) override { return add(id); }
-  bool number_unsigned(number_unsigned_t id) override {
-    return add(id < static_cast<number_unsigned_t>(kMostWords) ? static_cast<Index>(id)
-                                                               : kMostWords);
-  }
-  bool number_float(number_float_t, const string_t&) override { return no_id(); }
-  bool string(string_t&) override { return no_id(); }
-  bool binary(binary_t&) override { return no_id(); }
-  bool start_object(std::size_t) override { return ++depth_ == 1 || no_id(); }
-  bool end_object() override { return true; }
-  bool start_array(std::size_t) override { return no_id(); }
-  bool end_array() override { return true; }
-  bool key(string_t& word) override {
-    word_ = word;
-    return true;
-  }
-  bool parse_error(std::size_t at, const std::string&, const nlohmann::json::exception&) override {
-    fault = fmt::format("is no JSON at byte {}", at);
-    return false;
-  }
-
- private:
-  bool no_id() {
-    fault = depth_ == 0
-                ? "is no JSON object of words and ids"
-                : fmt::format("the word '{}' has no whole number as its id", escaped(word_));
-    return false;
-  }
-  bool add(Index id) {
-    if (depth_ == 0) return no_id();
-    if (id < 0 || id >= kMostWords) {
-      fault =
-          fmt::format("the word '{}' has an id outside 0 .. {}", escaped(word_), kMostWords - 1);
-      return false;
-    }
-    if (!ids.emplace(word_, id).second) {
-      fault = fmt::format("has the word '{}' twice", escaped(word_));
-      return false;
-    }
-    return true;
-  }
-
-  std::string word_;
-  int depth_ = 0;
-};
 
 std::uint64_t pair_key(Index left, Index right) {
   return (static_cast<std::uint64_t>(left) << 32) | static_cast<std::uint64_t>(right);
@@ -102,13 +46,10 @@ Gpt2Tokenizer::Gpt2Tokenizer(std::string_view vocabulary, std::string_view merge
 }
 
 void Gpt2Tokenizer::read_vocabulary(std::string_view text) {
-  VocabularyReader reader;
-  if (!nlohmann::json::sax_parse(text, &reader)) {
-    throw DataError(fmt::format("the vocabulary {}", reader.fault));
-  }
-  words_.resize(reader.ids.size());
+  const std::unordered_map<std::string, Index> ids = read_word_ids(text);
+  words_.resize(ids.size());
   std::vector<char> taken(words_.size());
-  for (const auto& [word, id] : reader.ids) {
+  for (const auto& [word, id] : ids) {
     const auto at = static_cast<std::size_t>(id);
     if (at >= words_.size() || taken[at] != 0) {
       throw DataError(
@@ -120,9 +61,8 @@ void Gpt2Tokenizer::read_vocabulary(std::string_view text) {
     words_[at] = word;
   }
   for (unsigned byte = 0; byte < 256; ++byte) {
-    const auto found =
-        reader.ids.find(utf8_character(gpt2_letter(static_cast<unsigned char>(byte))));
-    if (found == reader.ids.end()) {
+    const auto found = ids.find(utf8_character(gpt2_letter(static_cast<unsigned char>(byte))));
+    if (found == ids.end()) {
       throw DataError(fmt::format("the vocabulary has no word for the byte 0x{:02x}", byte));
     }
     bytes_.push_back(found->second);
