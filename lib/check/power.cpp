@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <utility>
 
@@ -65,7 +66,10 @@ bool applies(const Supposition& supposed, DType dtype) {
 
 // How near to passing: 1 is at the limit.
 double closeness(const HouseDecision& decision) {
-  if (decision.house.house == House::kPcc) return decision.limit / decision.found;
+  if (decision.house.house == House::kPcc) {
+    const double away = (1 - decision.found) / std::max(1 - decision.limit, 1e-12);
+    return std::isnan(away) ? std::numeric_limits<double>::infinity() : away;
+  }
   return decision.found / decision.limit;
 }
 

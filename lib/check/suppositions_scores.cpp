@@ -94,7 +94,9 @@ void suppose_scales(SuppositionList& list) {
       {1 / width, "1/(heads * head_dim)"},
       {2 * scale, "twice the scale"},
       {scale / 2, "half the scale"}};
-  for (const auto& [number, formula] : wrong) scale_is(list, "wrong-scale", number, formula);
+  for (const auto& [number, formula] : wrong) {
+    if (number != 1) scale_is(list, "wrong-scale", number, formula);  // 1 is missing-scale
+  }
   suppose_truncated_heads(list);
 }
 
