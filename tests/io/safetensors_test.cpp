@@ -158,7 +158,7 @@ TEST(Safetensors, OffsetsAreARangeOfTheData) {
   const auto with = [](const json& offsets) {
     return refusal_with([&](json& h) { h["a"]["data_offsets"] = offsets; });
   };
-  for (const json& offsets : {json({-8, 8}), json({"0", "8"}), json({0.0, 8}), json({0}),
+  for (const json& offsets : {json({-8, 8}), json({"0", "8"}), json({0.0, 8}), json::array({0}),
                               json({0, 8, 8}), json::array(), json(8), json({0, nullptr})}) {
     EXPECT_THAT(with(offsets), HasSubstr("'a': data_offsets must be ")) << offsets;
   }

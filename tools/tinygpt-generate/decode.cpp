@@ -71,8 +71,10 @@ class Decoding {
   void note_ends() const {
     const ModelConfig& config = model_.config();
     if (stopped_short_) {
-      session_.note(fmt::format("stops at the end of the model's table of {} positions",
-                                config.max_positions));
+      session_.note(config.position == Position::kLearned
+                        ? fmt::format("stops at the end of the model's table of {} positions",
+                                      config.max_positions)
+                        : "stops: " + config.longest_sequence_reason());
     }
     const Index read = options_.window > 0 ? std::min(options_.window, longest_ - 1) : longest_ - 1;
     note_length(config, read, longest_, session_);
