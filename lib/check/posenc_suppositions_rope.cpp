@@ -18,6 +18,12 @@ RopePairs other(RopePairs pairs) {
 void add_pairings(const PosencCase& c, List& list) {
   const RopePairs wrong = other(c.rope.pairs);
   const char* name = wrong == RopePairs::kInterleaved ? "interleaved" : "half split";
+  // Tables with a column a feature show how they are laid out, whatever the rotation does.
+  const PosencPart* table = c.part("cos") != nullptr ? c.part("cos") : c.part("sin");
+  if (table != nullptr && table->values.dim(1) == c.rope.rotary_dim) {
+    list.push_back({"rope-mixed-pairing", fmt::format("angles are laid out {}", name),
+                    [wrong](Made& m) { m.layout = wrong; }});
+  }
   list.push_back({"rope-convention", fmt::format("features are paired {}", name),
                   [wrong](Made& m) { m.layout = m.read = m.written = wrong; }});
   list.push_back({"rope-output-order", fmt::format("results are written {}", name),

@@ -13,87 +13,13 @@
 #include "core/error.h"
 #include "core/text.h"
 #include "io/json_text.h"
+#include "model/config_section.h"
 
 namespace attn {
 namespace {
 
 using Json = nlohmann::json;
-
-// Larger than any model's, small enough to be exact in double.
-constexpr double kLargestCount = 1e12;
-
-// One object of the file, read by key; a null is the same as a missing key.
-class Section {
- public:
-  Section(const Json& object, std::string name) : object_(object), name_(std::move(name)) {}
-
-  const Json* find(std::string_view key) const {
-    const auto at = object_.find(key);
-    return at == object_.end() || at->is_null() ? nullptr : &*at;
-  }
-
-  std::optional<double> real(std::string_view key) const {
-    const Json* value = find(key);
-    if (value == nullptr) return std::nullopt;
-    if (!value->is_number() || !std::isfinite(value->get<double>())) refuse(key, "a number");
-    return value->get<double>();
-  }
-
-  std::optional<Index> count(std::string_view key) const {
-    const std::optional<double> value = real(key);
-    if (!value) return std::nullopt;
-    if (*value < 1 || *value > kLargestCount || *value != std::floor(*value)) {
-      refuse(key, "a count of 1 or more");
-    }
-    return static_cast<Index>(*value);
-  }
-
-  std::optional<Index> count(std::initializer_list<std::string_view> keys) const {
-    for (const std::string_view key : keys) {
-      if (const auto value = count(key)) return value;
-    }
-    return std::nullopt;
-  }
-
-  std::optional<bool> flag(std::string_view key) const {
-    const Json* value = find(key);
-    if (value == nullptr) return std::nullopt;
-    if (!value->is_boolean()) refuse(key, "true or false");
-    return value->get<bool>();
-  }
-
-  std::optional<std::string> text(std::string_view key) const {
-    const Json* value = find(key);
-    if (value == nullptr) return std::nullopt;
-    if (!value->is_string()) refuse(key, "a text");
-    return value->get<std::string>();
-  }
-
-  std::vector<double> reals(std::string_view key) const {
-    const Json* value = find(key);
-    if (value == nullptr) return {};
-    std::vector<double> numbers;
-    if (!value->is_array()) refuse(key, "a list of numbers");
-    for (const Json& each : *value) {
-      if (!each.is_number()) refuse(key, "a list of numbers");
-      numbers.push_back(each.get<double>());
-    }
-    return numbers;
-  }
-
-  const Json& object() const { return object_; }
-
-  [[noreturn]] void refuse(std::string_view key, const char* wanted) const {
-    fail(fmt::format("{} must be {}, it is {}", key, wanted, escaped(find(key)->dump(), 60)));
-  }
-  [[noreturn]] void fail(const std::string& what) const {
-    throw DataError(fmt::format("{}: {}", name_, what));
-  }
-
- private:
-  const Json& object_;
-  std::string name_;
-};
+using Section = ConfigSection;
 
 const Json& innermost(const Json& config) {
   const Json* at = &config;

@@ -24,6 +24,7 @@ std::string alibi_picture(const PositionTables& tables, const cli::Terminal& ter
   const PositionPart& bias = tables.parts.front();
   const std::vector<float> values(bias.values.values.begin(), bias.values.values.end());
   std::vector<std::uint8_t> hidden;
+  hidden.reserve(values.size());
   for (const float value : values) hidden.push_back(std::isinf(value) ? 1 : 0);
   const Index n = bias.values.dim(1);
   const Index m = bias.values.dim(2);
