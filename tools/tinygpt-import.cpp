@@ -7,6 +7,7 @@
 #include <fmt/core.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <filesystem>
 #include <string>
@@ -166,7 +167,9 @@ int run_export(const Options& options, cli::Session& session) {
       write_output(options.export_folder + "/" + file.name, file.bytes);
     }
   }
-  if (tokenizer != nullptr && listing.tokenizer != "ids" && files.size() == 2) {
+  if (tokenizer != nullptr && listing.tokenizer != "ids" &&
+      std::none_of(files.begin(), files.end(),
+                   [](const ExportedFile& file) { return file.name == "vocab.json"; })) {
     session.note(fmt::format("a tokenizer of {} has no form there: only token ids are the same",
                              listing.tokenizer));
   }
@@ -210,8 +213,9 @@ int main(int argc, char** argv) {
            "vocab.json with merges.txt, or encoder.json with vocab.bpe, becomes GPT-2's byte-level "
            "tokenizer inside the checkpoint; a vocab.json of single characters one of characters; "
            "without them the model reads token ids. eos_token_id comes along (the first of "
-           "several), from generation_config.json before config.json. No token is put before a "
-           "prompt: bos_token_id is left to the caller (tinygpt-generate --bos).\n"
+           "several), from generation_config.json before config.json. bos_token_id "
+           "is put before prompts where tokenizer_config.json says add_bos_token, else by "
+           "tinygpt-generate --bos alone.\n"
            "\n"
            "An export can be imported again, or loaded by the transformers library; an import of "
            "it is the same checkpoint where --dtype holds its numbers. Models of other shapes are "

@@ -17,6 +17,7 @@ namespace {
 
 constexpr std::string_view kMetadataName = "__metadata__";
 constexpr std::size_t kMostNames = 1000000;  // tensors, or texts of __metadata__
+constexpr std::size_t kMostAxes = 64;
 constexpr std::size_t kDeepest = 100;
 
 struct StoredWidth {
@@ -167,7 +168,11 @@ class HeaderEvents {
 
   bool number(Index value) {
     if (place() == Place::kShape) {
-      header_.entries.back().shape.push_back(value);
+      Shape& shape = header_.entries.back().shape;
+      if (shape.size() >= kMostAxes) {
+        fail(fmt::format("{}shape has more than {} dimensions", of_tensor(), kMostAxes));
+      }
+      shape.push_back(value);
     } else if (place() == Place::kOffsets) {
       offsets_.push_back(value);
       if (offsets_.size() > 2) wrong_offsets();

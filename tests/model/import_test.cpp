@@ -546,6 +546,19 @@ TEST_F(HfTokenizerTest, WithoutFilesThereAreIds) {
   EXPECT_THAT(read_it(2).note, HasSubstr("no merges.txt beside it"));
 }
 
+TEST_F(HfTokenizerTest, ABeginningIsSaidByTheTokenizersConfiguration) {
+  EXPECT_FALSE(adds_bos(folder_.path().string(), 1000));
+  put("tokenizer_config.json", R"({"add_bos_token": true, "model_max_length": 64})");
+  EXPECT_TRUE(adds_bos(folder_.path().string(), 1000));
+  SpecialTokens specials;
+  specials.bos = specials.eos = 0;
+  const CharTokenizer lines("\nab", specials);
+  const auto files = hf_tokenizer_files(lines);
+  EXPECT_EQ(files.size(), 2U);
+  EXPECT_EQ(files.at("tokenizer_config.json"), "{\"add_bos_token\": true}\n");
+  EXPECT_EQ(hf_tokenizer_files(CharTokenizer("\nab")).size(), 1U);
+}
+
 TEST_F(HfTokenizerTest, ABrokenVocabularyIsRefused) {
   put("vocab.json", R"({"a": 0, "b": 1, "c": 2})");
   EXPECT_THAT(refusal(2), HasSubstr("it has 3 tokens, the model 2"));

@@ -228,6 +228,8 @@ void read_specials(Keys& keys, HfConfig& config) {
     config.ends = ends;
     config.specials.eos = ends.front();
   }
+  const std::vector<Index> begins = token_ids(keys, "bos_token_id", vocab_size);
+  if (!begins.empty()) config.bos = begins.front();
   const std::vector<Index> pads = token_ids(keys, "pad_token_id", vocab_size);
   if (!pads.empty()) config.specials.pad = pads.front();
 }

@@ -13,10 +13,11 @@ namespace attn {
 /// What a config.json of a known family says.
 struct HfConfig {
   const HfFamily* family = nullptr;
-  ModelConfig model;                 ///< completed but for tie_embeddings, which the weights decide
-  std::optional<bool> tied;          ///< tie_word_embeddings, where it says so
-  SpecialTokens specials;            ///< eos and pad; of several ends the first
-  std::vector<Index> ends;           ///< eos_token_id, all of them
+  ModelConfig model;         ///< completed but for tie_embeddings, which the weights decide
+  std::optional<bool> tied;  ///< tie_word_embeddings, where it says so
+  SpecialTokens specials;    ///< eos and pad; of several ends the first
+  std::optional<Index> bos;  ///< bos_token_id; whether it begins prompts is the tokenizer's to say
+  std::vector<Index> ends;   ///< eos_token_id, all of them
   std::vector<std::string> unknown;  ///< keys that nobody here knows, and that look harmless
 };
 

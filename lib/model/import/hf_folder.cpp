@@ -50,8 +50,14 @@ HfFolder open_hf_folder(const std::string& argument, const std::string& config_f
   }
   read.files = folder ? SafetensorsFolder::open(argument, max_bytes)
                       : SafetensorsFolder::open_file(argument, max_bytes);
-  read.tokenizer =
-      read_hf_tokenizer(home, read.config.model.vocab_size, read.config.specials, max_bytes);
+  const Index vocab_size = read.config.model.vocab_size;
+  SpecialTokens specials = read.config.specials;
+  if (adds_bos(home, small)) specials.bos = read.config.bos;
+  read.tokenizer = read_hf_tokenizer(home, vocab_size, specials, max_bytes);
+  // Where text is another program's to cut, so is its beginning: the ids that come are whole.
+  if (!read.tokenizer.note.empty() && specials.bos) {
+    read.tokenizer = read_hf_tokenizer(home, vocab_size, read.config.specials, max_bytes);
+  }
   return read;
 }
 

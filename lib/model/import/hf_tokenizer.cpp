@@ -20,6 +20,7 @@ namespace {
 
 constexpr const char* kVocabulary = "vocab.json";
 constexpr const char* kMerges = "merges.txt";
+constexpr const char* kTokenizerConfig = "tokenizer_config.json";
 
 bool has(const std::string& folder, const char* name) {
   struct stat status = {};
@@ -135,22 +136,31 @@ HfTokenizer read_hf_tokenizer(const std::string& folder, Index vocab_size,
   return ids_only(vocab_size, specials, "");
 }
 
+bool adds_bos(const std::string& folder, Index max_bytes) {
+  if (!has(folder, kTokenizerConfig)) return false;
+  const ByteSource file = open_in_folder(folder, kTokenizerConfig, max_bytes);
+  const nlohmann::json object = parse_json_object(as_text(file.bytes()), file.name());
+  const auto found = object.find("add_bos_token");
+  return found != object.end() && *found == true;
+}
+
 std::map<std::string, std::string> hf_tokenizer_files(const Tokenizer& tokenizer) {
   const TokenizerData data = tokenizer.data();
+  std::map<std::string, std::string> files;
+  if (data.specials.bos) files[kTokenizerConfig] = "{\"add_bos_token\": true}\n";
   if (data.kind == "gpt2") {  // keeps the files as it read them, under these names
-    std::map<std::string, std::string> files;
     for (const auto& [name, bytes] : data.datasets) {
       files.emplace(name, std::string(bytes.begin(), bytes.end()));
     }
-    return files;
+  } else if (data.kind == "characters") {
+    nlohmann::ordered_json words;
+    for (Index id = 0; id < tokenizer.vocab_size(); ++id) {
+      words[tokenizer.is_text(id) ? tokenizer.decode({&id, 1}) : special_label(data.specials, id)] =
+          id;
+    }
+    files[kVocabulary] = words.dump() + "\n";
   }
-  if (data.kind != "characters") return {};
-  nlohmann::ordered_json words;
-  for (Index id = 0; id < tokenizer.vocab_size(); ++id) {
-    words[tokenizer.is_text(id) ? tokenizer.decode({&id, 1}) : special_label(data.specials, id)] =
-        id;
-  }
-  return {{kVocabulary, words.dump() + "\n"}};
+  return files;
 }
 
 }  // namespace attn

@@ -23,8 +23,13 @@ struct HfTokenizer {
 HfTokenizer read_hf_tokenizer(const std::string& folder, Index vocab_size,
                               const SpecialTokens& specials, Index max_bytes);
 
-/// The files that say the same: name -> content. None where ids are all there is, and for a
-/// tokenizer that has no such form.
+/// True where tokenizer_config.json says add_bos_token: prompts begin with the model's
+/// bos_token_id.
+bool adds_bos(const std::string& folder, Index max_bytes);
+
+/// The files that say the same: name -> content. No vocabulary where ids are all there is, and for
+/// a tokenizer that has no such form.
+/// A first token that our tokenizer puts before each prompt is said by tokenizer_config.json.
 std::map<std::string, std::string> hf_tokenizer_files(const Tokenizer& tokenizer);
 
 }  // namespace attn
