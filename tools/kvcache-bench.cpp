@@ -47,6 +47,7 @@ struct Options {
   std::vector<Index> prompt = {1};
   std::vector<Index> new_tokens = {64};
   bool prompt_apart = false;  // --prompt or --new-tokens instead of --tokens
+  Index page_size = kPageRows;
   std::vector<CacheKind> caches = {CacheKind::kContiguous, CacheKind::kNone};
   bool counts_only = false;
   std::optional<Index> repeats;
@@ -61,12 +62,13 @@ struct Options {
 std::vector<CacheKind> parse_caches(std::string_view text) {
   std::vector<CacheKind> caches;
   for (const std::string_view word : split(text, ',')) {
-    CacheKind kind = CacheKind::kNone;
-    if (word == cache_name(CacheKind::kContiguous)) {
-      kind = CacheKind::kContiguous;
-    } else if (word != cache_name(CacheKind::kNone)) {
-      throw UsageError("--cache must be contiguous, none or both: " + escaped(word));
+    constexpr CacheKind kKinds[] = {CacheKind::kContiguous, CacheKind::kPaged, CacheKind::kNone};
+    const auto* found = std::find_if(std::begin(kKinds), std::end(kKinds),
+                                     [&](CacheKind one) { return cache_name(one) == word; });
+    if (found == std::end(kKinds)) {
+      throw UsageError("--cache wants contiguous, paged or none, or several: " + escaped(word));
     }
+    const CacheKind kind = *found;
     if (std::find(caches.begin(), caches.end(), kind) != caches.end())
       throw UsageError("--cache names one twice: " + escaped(text));
     caches.push_back(kind);
@@ -118,7 +120,8 @@ void declare(cli::OptionTable& table, Options& o) {
   table.counts("new-tokens", o.new_tokens, "... and N after them, the last never fed back");
   table.custom(
       "cache", "LIST", [&o](std::string_view text) { o.caches = parse_caches(text); },
-      "ways to compare: contiguous, none (default both)");
+      "ways to compare: contiguous, paged, none (default contiguous,none)");
+  table.count("page-size", o.page_size, "rows of a page of the paged cache");
   cli::seed_option(table, o.seed);
   table.group("How it is measured");
   table.flag("counts-only", o.counts_only, "count and compare, take no times");
@@ -176,8 +179,8 @@ std::vector<std::unique_ptr<DecodeSubject>> make_subjects(const Options& o, Inde
                                   reader.name(), enum_name(config.arch)));
     }
     require_memory("decoding", model_subject_bytes(config, capacity));
-    subjects.push_back(
-        std::make_unique<ModelSubject>(read_model<float>(reader), capacity, threads, seed));
+    subjects.push_back(std::make_unique<ModelSubject>(read_model<float>(reader), capacity, threads,
+                                                      seed, o.page_size));
     return subjects;
   }
   double bytes = 0;
@@ -189,7 +192,7 @@ std::vector<std::unique_ptr<DecodeSubject>> make_subjects(const Options& o, Inde
   require_memory("decoding", bytes);
   for (const Index kv_heads : o.kv_heads) {
     shape.kv_heads = kv_heads;
-    subjects.push_back(std::make_unique<LayerSubject>(shape, capacity, threads, seed));
+    subjects.push_back(std::make_unique<LayerSubject>(shape, capacity, threads, seed, o.page_size));
   }
   return subjects;
 }

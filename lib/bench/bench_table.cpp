@@ -84,6 +84,8 @@ std::vector<BenchColumn> bench_columns(const CacheExperiment& experiment, bool t
   table.add<Counts>("key_rows_expected", [](const CacheRow& row) { return row.key_rows_expected; });
   table.add<Texts>("key_rows_formula", [](const CacheRow& row) { return row.formula; });
   table.add<Counts>("cache_bytes", [](const CacheRow& row) { return row.cache_bytes; });
+  table.add<Counts>("cache_allocated_bytes",
+                    [](const CacheRow& row) { return row.allocated_bytes; });
   table.add<Counts>("kv_bytes_read", [](const CacheRow& row) { return row.kv_bytes_read; });
   table.add<Counts>("weight_bytes_read", [](const CacheRow& row) { return row.weight_bytes_read; });
   if (!timed) return table.take();

@@ -179,6 +179,7 @@ void CacheExperiment::set_counts(const Way& way, const std::vector<StepCount>& c
     const StepCount end = prefill ? first : last;
     row.key_rows = end.key_rows - (after_prefill ? first.key_rows : 0);
     row.cache_bytes = end.cache_bytes;
+    row.allocated_bytes = end.allocated_bytes;
     if (cached && row.phase == "decode") {
       const Index from = after_prefill ? way.plan.first + 1 : 1;
       row.kv_bytes_read = end.cache_bytes / way.plan.total * sum_of_lengths(from, way.plan.total);

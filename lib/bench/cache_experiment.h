@@ -30,7 +30,8 @@ struct CacheRow {
   Index key_rows_expected = 0;  // by the formula
   std::string formula;          // "n(n+1)/2"
 
-  Index cache_bytes = 0;                   // at the end
+  Index cache_bytes = 0;                   // of the rows held at the end
+  Index allocated_bytes = 0;               // that the cache took for them
   std::optional<Index> kv_bytes_read;      // by cached decoding: every step reads the whole cache
   std::optional<Index> weight_bytes_read;  // and all matrices once
 

@@ -8,19 +8,19 @@
 
 namespace attn {
 
-/// What the subjects share: a cache, the rows counted and the memory of a pass.
+/// What the subjects share: their caches, the rows counted and the memory of a pass.
 class CachedSubject : public DecodeSubject {
  public:
-  void restart() override {
-    cache_->truncate(0);
+  void restart(CacheKind cache) override {
+    for (std::optional<KvCache<float>>* one : {&contiguous_, &paged_}) (*one)->truncate(0);
+    cache_ = cache == CacheKind::kPaged ? &*paged_ : &*contiguous_;
     counts_.rows.clear();
   }
-  void append(Index count, float* output) override {
-    run(cache_->length(), count, &*cache_, output);
-  }
+  void append(Index count, float* output) override { run(cache_->length(), count, cache_, output); }
   void recompute(Index length, float* output) override { run(0, length, nullptr, output); }
   Index key_rows() const override { return counts_.each(); }
   Index cache_bytes() const override { return cache_->bytes_of_rows(); }
+  Index allocated_bytes() const override { return cache_->bytes(); }
 
  protected:
   explicit CachedSubject(int threads) : work_(threads) {}
@@ -30,7 +30,8 @@ class CachedSubject : public DecodeSubject {
   virtual void run(Index first, Index count, KvCache<float>* cache, float* output) = 0;
 
   Workspace work_;
-  std::optional<KvCache<float>> cache_;  // set by the constructor of the subject
+  std::optional<KvCache<float>> contiguous_, paged_;  // set by the constructor of the subject
+  KvCache<float>* cache_ = nullptr;                   // the one in use
   KeyRowCounts counts_;
 };
 

@@ -5,7 +5,15 @@
 namespace attn {
 
 std::string_view cache_name(CacheKind kind) {
-  return kind == CacheKind::kNone ? "none" : "contiguous";
+  switch (kind) {
+    case CacheKind::kNone:
+      return "none";
+    case CacheKind::kContiguous:
+      return "contiguous";
+    case CacheKind::kPaged:
+      return "paged";
+  }
+  throw ShapeError("cache: no such kind");
 }
 
 Index expected_key_rows(const DecodePlan& plan) {
@@ -19,7 +27,7 @@ DecodeRun run_plan(DecodeSubject& subject, const DecodePlan& plan, Matrix<float>
                 "decode plan: outputs of another shape");
   DecodeRun run;
   run.counts.resize(static_cast<std::size_t>(plan.steps()));
-  subject.restart();
+  subject.restart(plan.cache);
   const bool cached = plan.cache != CacheKind::kNone;
   const Stopwatch watch;
   for (Index step = 0; step < plan.steps(); ++step) {
@@ -28,8 +36,12 @@ DecodeRun run_plan(DecodeSubject& subject, const DecodePlan& plan, Matrix<float>
     } else {
       subject.recompute(plan.first + step, outputs.row(step));
     }
-    run.counts[static_cast<std::size_t>(step)] = {subject.key_rows(),
-                                                  cached ? subject.cache_bytes() : 0};
+    StepCount& count = run.counts[static_cast<std::size_t>(step)];
+    count.key_rows = subject.key_rows();
+    if (cached) {
+      count.cache_bytes = subject.cache_bytes();
+      count.allocated_bytes = subject.allocated_bytes();
+    }
     if (step == 0) run.first = watch.elapsed();
   }
   const Elapsed whole = watch.elapsed();

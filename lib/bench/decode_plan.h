@@ -1,7 +1,5 @@
 #pragma once
 
-#include <string>
-#include <string_view>
 #include <vector>
 
 #include "bench/decode_subject.h"
@@ -9,12 +7,6 @@
 #include "core/matrix.h"
 
 namespace attn {
-
-/// Where the keys and values of earlier tokens are: nowhere (they are computed again at every
-/// step), or in one run of rows.
-enum class CacheKind { kNone, kContiguous };
-
-std::string_view cache_name(CacheKind kind);
 
 /// Tokens to process: `prompt` of them in one step, then one by one, each step giving the output
 /// that the next token would be chosen from. The last of `new_tokens` is never fed back. Without a
@@ -44,8 +36,9 @@ Index expected_key_rows(const DecodePlan& plan);
 
 /// What the subject says of itself after a step.
 struct StepCount {
-  Index key_rows = 0;     // since the start, by the layers' own counter
-  Index cache_bytes = 0;  // held by the cache; 0 without
+  Index key_rows = 0;         // since the start, by the layers' own counter
+  Index cache_bytes = 0;      // of the rows that the cache holds; 0 without
+  Index allocated_bytes = 0;  // that it took for them
 };
 
 /// What one run took, the first step apart, and what was counted after each step.

@@ -54,12 +54,16 @@ double layer_subject_bytes(const LayerShape& shape, Index capacity) {
   return sizeof(float) * (matrices + real(capacity) * rows);
 }
 
-LayerSubject::LayerSubject(const LayerShape& shape, Index capacity, int threads, std::uint64_t seed)
+LayerSubject::LayerSubject(const LayerShape& shape, Index capacity, int threads, std::uint64_t seed,
+                           Index page_size)
     : CachedSubject(threads),
       shape_(shape),
       attention_(params_, "attn", config_of(shape)),
       tokens_(static_cast<std::size_t>(capacity * shape.dim)) {
-  cache_.emplace(cache_of(shape, capacity));
+  KvShape cache = cache_of(shape, capacity);
+  contiguous_.emplace(cache);
+  cache.layout.page_size = page_size;
+  paged_.emplace(cache);
   params_.allocate();
   params_.initialise(seed);
   Rng rng(seed, RandomPurpose::kBenchmark);

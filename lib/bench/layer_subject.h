@@ -27,8 +27,9 @@ double layer_subject_bytes(const LayerShape& shape, Index capacity);
 
 class LayerSubject : public CachedSubject {
  public:
-  /// capacity: most tokens it will process.
-  LayerSubject(const LayerShape& shape, Index capacity, int threads, std::uint64_t seed);
+  /// capacity: most tokens it will process. page_size: of its paged cache.
+  LayerSubject(const LayerShape& shape, Index capacity, int threads, std::uint64_t seed,
+               Index page_size = kPageRows);
 
   Index width() const override { return shape_.dim; }
   Index layers() const override { return 1; }

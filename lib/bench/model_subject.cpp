@@ -21,7 +21,7 @@ double model_subject_bytes(const ModelConfig& config, Index capacity) {
 }
 
 ModelSubject::ModelSubject(std::unique_ptr<Transformer<float>> model, Index capacity, int threads,
-                           std::uint64_t seed)
+                           std::uint64_t seed, Index page_size)
     : CachedSubject(threads), model_(std::move(model)), ids_(static_cast<std::size_t>(capacity)) {
   require_shape(config().arch == Arch::kDecoder, "model subject: only a decoder can decode");
   const std::optional<Index> longest = config().longest_sequence();
@@ -29,7 +29,8 @@ ModelSubject::ModelSubject(std::unique_ptr<Transformer<float>> model, Index capa
     throw UsageError(fmt::format("{} tokens are more than the {} positions that the model has",
                                  capacity, *longest));
   }
-  cache_.emplace(model_->make_cache(1, capacity));
+  contiguous_.emplace(model_->make_cache(1, capacity));
+  paged_.emplace(model_->make_cache(1, capacity, 0, {page_size}));
   Rng rng(seed, RandomPurpose::kBenchmark);
   for (Index& id : ids_) id = rng.below(config().vocab_size);
 }

@@ -18,7 +18,7 @@ class ModelSubject : public CachedSubject {
   /// capacity: most tokens it will process. Throws UsageError where that passes the model's longest
   /// sequence, ShapeError for a model that is no decoder.
   ModelSubject(std::unique_ptr<Transformer<float>> model, Index capacity, int threads,
-               std::uint64_t seed);
+               std::uint64_t seed, Index page_size = kPageRows);
 
   const ModelConfig& config() const { return model_->config(); }
   Index width() const override { return config().vocab_size; }

@@ -13,6 +13,10 @@
 
 namespace attn {
 
+/// Rows of a page where nobody says: whole tiles of the attention kernel, which is as fast then as
+/// over one run.
+inline constexpr Index kPageRows = 64;
+
 /// How a cache's memory is cut, and how its numbers are stored. The context of a cross-attention is
 /// contiguous and native whatever this says.
 struct KvLayout {

@@ -114,7 +114,7 @@ class Liar : public DecodeSubject {
   Index layers() const override { return 1; }
   Index heads() const override { return 1; }
   Index kv_heads() const override { return 1; }
-  void restart() override { length_ = rows_ = 0; }
+  void restart(CacheKind) override { length_ = rows_ = 0; }
   void append(Index count, float* output) override {
     length_ += count;
     rows_ += count + extra_rows;
@@ -126,6 +126,7 @@ class Liar : public DecodeSubject {
   }
   Index key_rows() const override { return rows_; }
   Index cache_bytes() const override { return length_; }
+  Index allocated_bytes() const override { return 0; }
   Index weight_bytes() const override { return 1; }
 
  private:

@@ -16,7 +16,7 @@ class Recorder : public DecodeSubject {
   Index layers() const override { return 1; }
   Index heads() const override { return 1; }
   Index kv_heads() const override { return 1; }
-  void restart() override { length_ = rows_ = 0; }
+  void restart(CacheKind) override { length_ = rows_ = 0; }
   void append(Index count, float* output) override {
     length_ += count;
     rows_ += count;
@@ -28,6 +28,7 @@ class Recorder : public DecodeSubject {
   }
   Index key_rows() const override { return rows_; }
   Index cache_bytes() const override { return 8 * length_; }
+  Index allocated_bytes() const override { return 0; }
   Index weight_bytes() const override { return 4; }
 
  private:

@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <optional>
@@ -42,19 +43,29 @@ std::vector<std::string> key_cells(bool prompt_apart, const CacheRow& row) {
   return cells;
 }
 
+// What pages take beside what they hold; a contiguous cache's capacity says nothing.
+bool any_paged(const CacheExperiment& experiment) {
+  return std::any_of(experiment.rows().begin(), experiment.rows().end(),
+                     [](const CacheRow& row) { return row.cache == CacheKind::kPaged; });
+}
+
 cli::Table count_table(const CacheExperiment& experiment, const BenchReportStyle& style) {
+  const bool allocated = any_paged(experiment);
   std::vector<cli::Table::Column> columns = key_columns(style.prompt_apart);
   columns.insert(columns.end(),
                  {{"key rows", kRight}, {"formula", kLeft}, {"cache bytes", kRight}});
+  if (allocated) columns.push_back({"allocated", kRight});
   cli::Table table(std::move(columns));
   for (const CacheRow& row : experiment.rows()) {
     std::vector<std::string> cells = key_cells(style.prompt_apart, row);
     const bool right = row.key_rows == row.key_rows_expected;
+    const bool cached = row.cache != CacheKind::kNone;
     cells.push_back(grouped(row.key_rows));
     cells.push_back(
         right ? row.formula
               : fmt::format("WRONG: {} = {}", row.formula, grouped(row.key_rows_expected)));
-    cells.push_back(row.cache == CacheKind::kNone ? "-" : grouped(row.cache_bytes));
+    cells.push_back(cached ? grouped(row.cache_bytes) : "-");
+    if (allocated) cells.push_back(cached ? grouped(row.allocated_bytes) : "-");
     table.add(std::move(cells));
   }
   return table;
