@@ -4,6 +4,7 @@
 //   attn-check --q '1 0; 0 1; 1 1' --causal      numbers typed by hand
 //   attn-check --tokens 6 -o - | tensor-show -i - --dataset /weights_causal --slice 0,0 --show
 
+#include "attn-check/block.h"
 #include "attn-check/check.h"
 #include "attn-check/cost.h"
 #include "attn-check/example.h"
@@ -29,6 +30,7 @@ int run(const CheckOptions& o, cli::Session& session) {
   if (o.head_stats) return run_head_stats(o, session);
   if (o.print_weights) return run_print_weights(o, session);
   if (o.steps) return run_steps(o, session);
+  if (!o.block.empty()) return run_block(o, session);
   const bool bare = o.input.empty() && o.names.empty();
   if (bare && o.no_scale) return run_saturation(o, session);
   return bare ? run_example(o, session) : run_case(o, session);
@@ -52,6 +54,8 @@ const cli::Program kProgram = {
          {"attn-check -i case.h5 --power --tolerance xformers",
           "which mistakes a test with these inputs would not notice"},
          {"attn-check --cost 128-8192*2", "how time and memory grow with the tokens"},
+         {"attn-check -i layer.h5 --heads 8", "a layer of projections, step by step"},
+         {"attn-check -i model.h5 --block 0 --ids '2 0 1 4'", "a block of a checkpoint, likewise"},
          {"attn-check --explain gqa-tiled", "what a diagnosis means, with a small picture"},
          {"attn-check -o - | tensor-show -i - --dataset /weights", "what was computed"}},
     .notes =
@@ -62,6 +66,12 @@ const cli::Program kProgram = {
         "  largest <= 2 * honest + F * largest |out|\n"
         "  mean <= 2 * honest + F/4 * mean |out|\n"
         "  F = 1e-12 (f64), 1e-5 (f32), 2^-10 (f16), 2^-7 (bf16)\n"
+        "/dout with /dq, /dk, /dv is checked against a backward pass in float64, to three times "
+        "the "
+        "honest error. A layer holds /x (and /context), q_proj, k_proj, v_proj, out_proj (or "
+        "qkv_proj, in_proj, c_attn, kv_proj) with weight and bias, and what was recorded of /q, "
+        "/k, "
+        "/v, /scores, /weights, /heads and /output; the first step that deviates is named.\n"
         "A law whose data are absent is not checked; with nothing to compare the verdict is none.",
     .meaning_of_no = "a check failed",
     .bare_call_works = true,

@@ -63,10 +63,14 @@ std::string obstacle(const LayerProblem& problem) {
   }
   if (problem.rope) {
     const LayerRope& rope = *problem.rope;
-    const bool usual = rope.rotary_dim() == problem.head_dim() && rope.attention_factor == 1 &&
-                       rope.pos0 == 0 && !problem.context &&
-                       rope.inv_freq == rope_inverse_frequencies(rope.base, rope.rotary_dim());
-    if (!usual) return "a partial, scaled or shifted rotation";
+    const RopeFrequencies usual =
+        rope_frequencies(rope.rotary_dim(), rope.base, rope.scaling, problem.q_len());
+    bool same = rope.rotary_dim() == problem.head_dim() && rope.pos0 == 0 && !problem.context &&
+                std::abs(rope.attention_factor - usual.attention_factor) < 1e-12;
+    for (std::size_t i = 0; same && i < rope.inv_freq.size(); ++i) {
+      same = std::abs(rope.inv_freq[i] - usual.inv_freq[i]) <= 1e-12 * usual.inv_freq[i];
+    }
+    if (!same) return "a partial or shifted rotation";
   }
   if (attention.mask) {
     const Shape& shape = attention.mask->shape;
@@ -123,6 +127,7 @@ std::optional<LayerSteps> kernel_layer(const LayerProblem& problem, std::string&
   if (problem.rope) {
     config.rope_base = problem.rope->base;
     config.rope_pairs = problem.rope->pairs;
+    config.rope_scaling = problem.rope->scaling;
   }
   ParamStore<float> store;
   const Attention<float> layer(store, "", config);

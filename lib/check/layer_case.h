@@ -23,7 +23,8 @@ struct Projection {
 /// the pairs stay as they are (Su et al. 2021, arXiv:2104.09864).
 struct LayerRope {
   RopePairs pairs = RopePairs::kHalves;
-  double base = 10000;           // what inv_freq was made of, where it was not scaled
+  double base = 10000;           // inv_freq was made of
+  RopeScaling scaling;           // and of, see ops/rope_scaling.h
   std::vector<double> inv_freq;  // (rotary_dim / 2)
   double attention_factor = 1;   // on cos and sin
   Index pos0 = 0;                // position of row 0, of queries and keys alike

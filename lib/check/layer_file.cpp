@@ -92,6 +92,28 @@ class LayerReader {
     read_rope();
     read_rules();
     read_steps();
+    check_fit();
+    return std::move(layer_);
+  }
+
+  void read_into(LayerCase& layer) {
+    layer_ = std::move(layer);
+    LayerProblem& problem = layer_.problem;
+    if (source_.has("x")) {
+      problem.x = sequences("x", "x");
+      layer_.x_is = "of the dump, as the layer reads it";
+    }
+    if (problem.context && source_.has("context")) {
+      problem.context = sequences("context", "context");
+    }
+    read_steps();
+    check_fit();
+    layer = std::move(layer_);
+  }
+
+ private:
+  void check_fit() const {
+    const LayerProblem& problem = layer_.problem;
     try {
       validate(layer_);
       AttentionProblem between =
@@ -102,10 +124,8 @@ class LayerReader {
     } catch (const DataError& error) {
       throw DataError(fmt::format("{}: {}", file_.name(), error.what()));
     }
-    return std::move(layer_);
   }
 
- private:
   [[noreturn]] void complain(const std::string& what,
                              const std::vector<std::string>& hints = {}) const {
     throw DataError(fmt::format("{}: {}", file_.name(), what), hints);
@@ -457,6 +477,12 @@ LayerCase read_layer(const TensorFile& file, const CaseAttributes& rules,
                      const LayerAttributes& attributes, const CaseNames& names,
                      const ReadLimits& limits) {
   return LayerReader(file, rules, attributes, names, limits).read();
+}
+
+void read_layer_steps(const TensorFile& file, const CaseAttributes& rules,
+                      const LayerAttributes& attributes, const CaseNames& names,
+                      const ReadLimits& limits, LayerCase& layer) {
+  LayerReader(file, rules, attributes, names, limits).read_into(layer);
 }
 
 }  // namespace attn

@@ -46,4 +46,10 @@ LayerCase read_layer(const TensorFile& file, const CaseAttributes& rules,
                      const LayerAttributes& attributes, const CaseNames& names,
                      const ReadLimits& limits);
 
+/// The steps of a layer alone, with /x and /context where the file has them, into a layer whose
+/// projections are known: what somebody else's run of the same layer recorded. Validates.
+void read_layer_steps(const TensorFile& file, const CaseAttributes& rules,
+                      const LayerAttributes& attributes, const CaseNames& names,
+                      const ReadLimits& limits, LayerCase& layer);
+
 }  // namespace attn

@@ -50,6 +50,16 @@ void check_combinations(const cli::OptionTable& table, const CheckOptions& o) {
     return only_beside(table, "compare-heads", {"width", "tokens", "seed"});
   }
   refuse("width", "needs --compare-heads");
+  for (const char* name : {"ids", "prompt", "source-ids", "dump"}) {
+    if (o.block.empty()) refuse(name, "needs --block");
+  }
+  if (!o.block.empty()) {
+    if (o.input.empty()) refuse("block", "needs --input, a checkpoint");
+    if (!o.ids.empty()) refuse("prompt", "and --ids: give one");
+    for (const char* name : {"maps", "show", "power", "tolerance", "show-steps"}) {
+      refuse(name, "does not go with --block");
+    }
+  }
   const bool bare = o.input.empty() && o.names.empty() && o.projection.empty();
   if (o.no_scale && bare && !o.steps) return only_beside(table, "no-scale", {"seed", "show"});
   check_step_options(table, o);
@@ -216,6 +226,17 @@ void declare_layer(cli::OptionTable& table, CheckOptions& o) {
   for (const char* name : {"kv_proj", "qkv_proj", "out_proj"}) {
     renamed(dataset_option_name(name).substr(2), name);
   }
+  table
+      .text("block", o.block,
+            "attention of a block of the checkpoint --input: 1, encoder.0, 0.cross")
+      .argument("N");
+  table.text("ids", o.ids, "tokens for --block, as numbers; else the file's /input/ids")
+      .argument("NUMBERS");
+  table.text("prompt", o.prompt, "text for --block").argument("TEXT");
+  table.text("source-ids", o.source_ids, "tokens of an encoder-decoder's source")
+      .argument("NUMBERS");
+  table.text("dump", o.dump, "steps of the same layer that another program recorded")
+      .argument("FILE");
   renamed("joined-heads", "heads");
   renamed("layer-output", "output");
 }

@@ -22,6 +22,10 @@ struct CheckOptions {
   CaseNames names;
   CaseAttributes attributes;
   LayerAttributes layer;
+  std::string block;        // of a checkpoint: a number, encoder.N, decoder.N.cross
+  std::string ids, prompt;  // tokens for it
+  std::string source_ids;
+  std::string dump;     // what somebody else recorded of that block
   std::string explain;  // a mistake, or "list"
   std::optional<HouseRule> tolerance;
   bool power = false;
