@@ -9,9 +9,11 @@
 #include "attn-check/cost.h"
 #include "attn-check/example.h"
 #include "attn-check/explain.h"
+#include "attn-check/folder.h"
 #include "attn-check/heads.h"
 #include "attn-check/options.h"
 #include "attn-check/power.h"
+#include "attn-check/probe.h"
 #include "attn-check/saturation.h"
 #include "attn-check/steps.h"
 #include "attn-check/weights.h"
@@ -31,6 +33,8 @@ int run(const CheckOptions& o, cli::Session& session) {
   if (o.print_weights) return run_print_weights(o, session);
   if (o.steps) return run_steps(o, session);
   if (!o.block.empty()) return run_block(o, session);
+  if (o.make_probe) return run_make_probe(o, session);
+  if (is_folder(o.input)) return run_folder(o, session);
   const bool bare = o.input.empty() && o.names.empty();
   if (bare && o.no_scale) return run_saturation(o, session);
   return bare ? run_example(o, session) : run_case(o, session);
@@ -56,6 +60,9 @@ const cli::Program kProgram = {
          {"attn-check --cost 128-8192*2", "how time and memory grow with the tokens"},
          {"attn-check -i layer.h5 --heads 8", "a layer of projections, step by step"},
          {"attn-check -i model.h5 --block 0 --ids '2 0 1 4'", "a block of a checkpoint, likewise"},
+         {"attn-check --make-probe --causal --head-dim 64 --npz -o probes",
+          "inputs that give your kernel's mistakes away"},
+         {"attn-check -i probes", "one verdict on a folder of cases"},
          {"attn-check --explain gqa-tiled", "what a diagnosis means, with a small picture"},
          {"attn-check -o - | tensor-show -i - --dataset /weights", "what was computed"}},
     .notes =

@@ -33,6 +33,14 @@ void only_beside(const cli::OptionTable& table, const std::string& mode,
   }
 }
 
+// Two ways of saying one thing.
+template <class Refuse>
+void check_rules(const cli::OptionTable& table, const Refuse& refuse) {
+  if (table.given("causal")) refuse("no-causal", "contradicts --causal");
+  if (table.given("window-left")) refuse("window-size", "is --window-left plus 1: give one");
+  if (table.given("causal-offset")) refuse("causal-alignment", "and --causal-offset: give one");
+}
+
 // Options beside an input that is not there would be ignored, and two ways of saying one thing
 // would depend on their order.
 void check_combinations(const cli::OptionTable& table, const CheckOptions& o) {
@@ -46,6 +54,16 @@ void check_combinations(const cli::OptionTable& table, const CheckOptions& o) {
     return;
   }
   for (const char* name : {"cost-heads", "cost-head-dim"}) refuse(name, "needs --cost");
+  if (o.make_probe) {
+    only_beside(
+        table, "make-probe",
+        {"output", "npz", "head-dim", "probe-inputs", "seed", "causal", "no-causal",
+         "causal-alignment", "causal-offset", "scale", "softcap", "window-left", "window-right",
+         "window-size", "layout", "dtype", "heads", "kv-heads", "fully-masked"});
+    check_rules(table, refuse);
+    return;
+  }
+  for (const char* name : {"npz", "probe-inputs"}) refuse(name, "needs --make-probe");
   if (!o.compare_heads.empty()) {
     return only_beside(table, "compare-heads", {"width", "tokens", "seed"});
   }
@@ -72,10 +90,29 @@ void check_combinations(const cli::OptionTable& table, const CheckOptions& o) {
   } else {
     refuse("tokens", "makes its own tokens: it does not go with other inputs");
   }
-  if (!o.tokens) refuse("seed", "needs --tokens");
-  if (table.given("causal")) refuse("no-causal", "contradicts --causal");
-  if (table.given("window-left")) refuse("window-size", "is --window-left plus 1: give one");
-  if (table.given("causal-offset")) refuse("causal-alignment", "and --causal-offset: give one");
+  if (!o.tokens) refuse("seed", "needs --tokens or --make-probe");
+  check_rules(table, refuse);
+}
+
+void declare_probe(cli::OptionTable& table, CheckOptions& o) {
+  table.group("Probes for a kernel, which takes the rules below");
+  table.flag("make-probe", o.make_probe, "write a folder of inputs that give mistakes away");
+  table.flag("npz", o.npz, "as NumPy archives instead of HDF5");
+  table.custom(
+      "probe-inputs", "LIST",
+      [&o](std::string_view text) {
+        for (const std::string_view word : split(text, ',')) {
+          const auto input = parse_probe_input(word);
+          if (!input) {
+            throw UsageError(fmt::format(
+                "--probe-inputs: want mask, additive-mask, kv-lens, sinks or alibi-slopes, got "
+                "'{}'",
+                escaped(word)));
+          }
+          o.probe_inputs.push_back(*input);
+        }
+      },
+      "what else it takes: mask, additive-mask, kv-lens, sinks, alibi-slopes");
 }
 
 void declare_rules(cli::OptionTable& table, CaseAttributes& rules) {
@@ -118,7 +155,8 @@ void declare_rules(cli::OptionTable& table, CaseAttributes& rules) {
       },
       "axes of q, k, v, out: bhsd (batch, heads, rows, features), bshd, or with the heads side "
       "by side nbd (rows, batch, all features) as PyTorch's MultiheadAttention, or bnd");
-  table.count("heads", rules.heads, "heads side by side in q, for nbd and bnd").at_most(kMost);
+  table.count("heads", rules.heads, "heads of q: side by side, for nbd and bnd; of probes 4")
+      .at_most(kMost);
   table.count("kv-heads", rules.kv_heads, "heads of k and v, where not as many").at_most(kMost);
   table.custom(
       "dtype", "TYPE",
@@ -197,7 +235,8 @@ void declare_layer(cli::OptionTable& table, CheckOptions& o) {
             fmt::format("--fused-order: want blocks or heads, got '{}'", escaped(text)));
       },
       "rows of a fused matrix: blocks of q, k, v, or heads, each with its q, k, v");
-  table.count("head-dim", layer.head_dim, "features of a head of a fused matrix").at_most(kMost);
+  table.count("head-dim", layer.head_dim, "features of a head: of a fused matrix; of probes, 16")
+      .at_most(kMost);
   table.choice("rope-style", layer.rope_style,
                std::vector<std::pair<std::string, RopePairs>>{
                    {"half-split", RopePairs::kHalves}, {"interleaved", RopePairs::kInterleaved}},
@@ -245,8 +284,9 @@ void declare_layer(cli::OptionTable& table, CheckOptions& o) {
 
 void declare(cli::OptionTable& table, CheckOptions& o) {
   table.group("Input and output");
-  cli::input_option(table, o.input, "attention case in HDF5 or .npz, - for stdin");
-  cli::output_option(table, o.output, "HDF5 file for out and lse, - for stdout");
+  cli::input_option(table, o.input, "case in HDF5 or .npz, - for stdin; or a folder of cases");
+  cli::output_option(table, o.output,
+                     "HDF5 file for out and lse, - for stdout; or the folder of probes");
   table.flag("maps", o.maps, "weights and scores in the output and in the second opinion too");
   cli::max_bytes_option(table, o.max_bytes);
   table.group("Without input");
@@ -261,6 +301,7 @@ void declare(cli::OptionTable& table, CheckOptions& o) {
       .argument("LIST");
   table.count("cost-heads", o.cost_heads, "heads that are timed").at_most(1024);
   table.count("cost-head-dim", o.cost_head_dim, "features of each").at_most(65536);
+  declare_probe(table, o);
   declare_rules(table, o.attributes);
   declare_tolerance(table, o);
   declare_steps(table, o);

@@ -7,6 +7,7 @@
 #include "check/case_file.h"
 #include "check/houses.h"
 #include "check/layer_file.h"
+#include "check/probes.h"
 #include "cli/common_options.h"
 #include "cli/option_table.h"
 #include "core/parallel.h"
@@ -42,6 +43,9 @@ struct CheckOptions {
   std::string token_ids;    // for induction scores
   std::vector<Index> head;  // numbers of heads
   std::vector<Index> rows;  // numbers of rows
+  bool make_probe = false;
+  bool npz = false;
+  std::vector<ProbeInput> probe_inputs;
   bool maps = false;
   cli::Format format = cli::Format::kText;
   bool show = false;
