@@ -24,6 +24,7 @@ constexpr double kSentinel = -1e4;
 LayerLimits honest_limits(const LayerProblem& problem, const LayerSteps& truth,
                           const LayerSteps& given, DType dtype, bool round_scores, int threads) {
   std::vector<LimitFinder> finders;
+  finders.reserve(kLayerSteps);
   for (LayerStep step : kAllLayerSteps) finders.emplace_back(truth[step], dtype);
   for (PlainOrder order : kPlainOrders) {
     const LayerSteps plain = plain_layer(problem, given, dtype, order, round_scores, threads);
