@@ -97,7 +97,7 @@ constexpr const char* kNotes =
     "--new-tokens beyond it is refused; the others go on, with a word on stderr past\n"
     "the length they were trained on. With --window N any model goes on: each token\n"
     "is then what follows the last N tokens fed anew, at the positions from 0 on.\n"
-    "--no-cache and --prefill-chunk give the same text by other work: the logits\n"
+    "--cache and --prefill-chunk give the same text by other work: the logits\n"
     "differ by rounding, at most 1e-5 of the largest, and --verbose prints the smallest lead of "
     "any choice,\n"
     "above which that cannot matter.\n"

@@ -151,6 +151,7 @@ DecodeSession<T> begin_session(const Transformer<T>& model, const SourceTokens* 
   session.threads = settings.threads;
   session.window = settings.window;
   session.prefill_chunk = settings.prefill_chunk;
+  session.layout = settings.layout;
   return source != nullptr ? DecodeSession<T>(model, *source, session)
                            : DecodeSession<T>(model, session);
 }

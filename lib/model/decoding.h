@@ -19,6 +19,7 @@ struct FeedSettings {
   bool use_cache = true;
   Index window = 0;         // see SessionSettings
   Index prefill_chunk = 0;  // see SessionSettings
+  KvLayout layout = {};     // of the cache
   int threads = 1;
 };
 

@@ -234,7 +234,7 @@ TEST_F(GenerateAnswers, AreTheLibrarysWithAndWithoutCache) {
       ++ended;
     }
     if (seed > 2 && ended == 0) continue;
-    for (const char* cache : {"", "--no-cache"}) {
+    for (const char* cache : {"", "--no-cache", "--cache paged --page-size 2"}) {
       const auto ran =
           run(fmt::format("--prompt '0 1 2 2' --temperature 2 --seed {} -q {}", seed, cache));
       EXPECT_EQ(ran.status, 0) << ran.err;

@@ -92,7 +92,7 @@ TEST(GenerateReference, ContinuesEveryPrompt) {
       const auto expected = reader.read<Index>(group.path + "/tokens");
       std::string wanted;
       for (Index row = 0; row < expected.dim(0); ++row) wanted += line_of(expected, row, group.eos);
-      for (const char* cache : {"", "--no-cache"}) {
+      for (const char* cache : {"", "--no-cache", "--cache paged --page-size 4"}) {
         const auto result = testing::run_shell(fmt::format(
             "tinygpt-generate '{}' --prompts '{}' --new-tokens {} {} {} -q {}", file.string(),
             (folder / "prompts").string(), expected.dim(1), two_stacks ? "--bos 0" : "",

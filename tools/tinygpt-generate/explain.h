@@ -6,8 +6,8 @@
 namespace attn {
 
 /// --explain-next: why the token after the prompt is chosen.
-void explain_next(const Options& options, const Transformer<float>& model,
-                  const Language& language, cli::Session& session);
+void explain_next(const Options& options, const Transformer<float>& model, const Language& language,
+                  cli::Session& session);
 
 /// The same of the rows of --logits, without a model. The prompt's ids, where there are some, are
 /// what a repetition penalty has seen.

@@ -16,17 +16,42 @@ void refuse(const cli::OptionTable& table, std::initializer_list<const char*> op
 }
 
 void check_score(const cli::OptionTable& table) {
-  refuse(table, {"prompt",         "prompts",      "repetition-penalty",
-                 "repeat-last-n",  "temperature",  "top-k",
-                 "top-p",          "min-p",        "seed",
-                 "new-tokens",     "samples",      "beams",
-                 "length-penalty", "stop",         "stop-ids",
-                 "ignore-eos",     "bos",          "eos",
-                 "mask",           "window",       "no-cache",
-                 "prefill-chunk",  "explain-next", "logits",
-                 "rows",           "echo",         "logprobs",
-                 "alternatives",   "pools",        "dump-attention",
-                 "dump-logits",    "dump-hidden",  "show"},
+  refuse(table,
+         {"prompt",
+          "prompts",
+          "repetition-penalty",
+          "repeat-last-n",
+          "temperature",
+          "top-k",
+          "top-p",
+          "min-p",
+          "seed",
+          "new-tokens",
+          "samples",
+          "beams",
+          "length-penalty",
+          "stop",
+          "stop-ids",
+          "ignore-eos",
+          "bos",
+          "eos",
+          "mask",
+          "window",
+          "no-cache",
+          "cache",
+          "page-size",
+          "prefill-chunk",
+          "explain-next",
+          "logits",
+          "rows",
+          "echo",
+          "logprobs",
+          "alternatives",
+          "pools",
+          "dump-attention",
+          "dump-logits",
+          "dump-hidden",
+          "show"},
          "is for what a model says: --score only reads a text");
 }
 
@@ -40,8 +65,8 @@ void check_explain(const cli::OptionTable& table, const Options& options) {
     refuse(table, {"rows"}, "is for --logits, which is missing");
   } else {
     refuse(table,
-           {"input", "unknown", "bos", "eos", "mask", "window", "no-cache", "prefill-chunk",
-            "no-verify"},
+           {"input", "unknown", "bos", "eos", "mask", "window", "no-cache", "cache", "page-size",
+            "prefill-chunk", "no-verify"},
            "is for a model: --logits needs none");
   }
 }
@@ -95,8 +120,14 @@ void check_options(const cli::OptionTable& table, const Options& options) {
   if (!file && !options.prompt && !logits) {
     throw UsageError("nothing to continue: --prompt or --prompts is missing");
   }
-  if (options.no_cache && options.prefill_chunk > 0) {
-    throw UsageError("--prefill-chunk is for the cache, which --no-cache does without");
+  if (table.given("no-cache") && table.given("cache")) {
+    throw UsageError("--no-cache is --cache none: give one");
+  }
+  if (options.cache == Options::Cache::kNone && options.prefill_chunk > 0) {
+    throw UsageError("--prefill-chunk is for a cache, and there is none");
+  }
+  if (options.cache != Options::Cache::kPaged) {
+    refuse(table, {"page-size"}, "is for --cache paged");
   }
   if (logits || options.explain_next > 0) {
     check_explain(table, options);

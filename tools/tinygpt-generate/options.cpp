@@ -88,7 +88,19 @@ void declare_decoding(cli::OptionTable& table, Options& options) {
              "let the model see the last N tokens only, as if nothing had been before them: each "
              "further token costs N rows")
       .default_is("all that there are");
-  table.flag("no-cache", options.no_cache, "compute the whole prefix anew for each token")
+  table
+      .choice("cache", options.cache,
+              std::vector<std::pair<std::string, Options::Cache>>{
+                  {"contiguous", Options::Cache::kContiguous},
+                  {"paged", Options::Cache::kPaged},
+                  {"none", Options::Cache::kNone}},
+              "keys and values of earlier tokens: one run of rows, pages that samples and beams "
+              "share, or computed anew for each token")
+      .not_data();
+  table.count("page-size", options.page_size, "tokens of a page").not_data();
+  table
+      .action(
+          "no-cache", [&options] { options.cache = Options::Cache::kNone; }, "--cache none")
       .not_data();
   table.count("prefill-chunk", options.prefill_chunk, "read the prompt N tokens at a time")
       .default_is("all at once")
@@ -174,9 +186,10 @@ void refuse_idle_options(Arch arch, const cli::Session& session) {
         fmt::format("--{} is for {}: this model's arch is '{}'", option, wanted, enum_name(arch)));
   };
   if (arch == Arch::kEncoder) {
-    for (const char* option : {"new-tokens", "ignore-eos", "bos", "eos", "no-cache",
-                               "repetition-penalty", "repeat-last-n", "samples", "beams", "stop",
-                               "stop-ids", "window", "prefill-chunk", "explain-next"}) {
+    for (const char* option :
+         {"new-tokens", "ignore-eos", "bos", "eos", "no-cache", "cache", "page-size",
+          "repetition-penalty", "repeat-last-n", "samples", "beams", "stop", "stop-ids", "window",
+          "prefill-chunk", "explain-next"}) {
       refuse(option, "models that say one token after another");
     }
   } else {

@@ -38,7 +38,9 @@ struct Options {
   bool ignore_eos = false;
   SpecialTokens specials;
   Index window = 0;
-  bool no_cache = false;
+  enum class Cache { kContiguous, kPaged, kNone };
+  Cache cache = Cache::kContiguous;
+  Index page_size = kPageRows;
   Index prefill_chunk = 0;
 
   Index explain_next = 0;

@@ -24,7 +24,7 @@ double bytes_of_decoding(const Options& options, const ModelConfig& config,
   const double together = std::min(static_cast<double>(continuations(options)), most);
   constexpr double kRecord = 256;  // of a sequence
   const double known = together * (tokens * 4.0 * sizeof(Index) + kRecord);
-  if (options.no_cache) return known;
+  if (options.cache == Options::Cache::kNone) return known;
   const double slots = together > 1 ? 2 : 1;
   const Index key_width = config.depth * config.kv_heads * config.head_dim;
   if (options.window > 0) tokens = std::min(tokens, static_cast<double>(options.window));
@@ -70,7 +70,8 @@ Index new_tokens(const Options& options, const ModelConfig& config, Index prompt
 
 FeedSettings feed_settings(const Options& options) {
   FeedSettings feed;
-  feed.use_cache = !options.no_cache;
+  feed.use_cache = options.cache != Options::Cache::kNone;
+  if (options.cache == Options::Cache::kPaged) feed.layout.page_size = options.page_size;
   feed.window = options.window;
   feed.prefill_chunk = options.prefill_chunk;
   feed.threads = static_cast<int>(options.threads);
