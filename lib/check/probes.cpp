@@ -41,7 +41,7 @@ class ProbeMaker {
     }
   }
 
-  std::vector<Probe> make() {
+  std::vector<KernelProbe> make() {
     plain();
     identity();
     marks();
@@ -49,7 +49,7 @@ class ProbeMaker {
     magnitudes();
     lengths();
     for (const ProbeInput input : settings_.inputs) further(input);
-    for (Probe& probe : probes_) round(probe.asked);
+    for (KernelProbe& probe : probes_) round(probe.asked);
     return std::move(probes_);
   }
 
@@ -72,7 +72,7 @@ class ProbeMaker {
     return asked;
   }
 
-  Probe& add(const char* name, const char* reveals, AttentionCase asked) {
+  KernelProbe& add(const char* name, const char* reveals, AttentionCase asked) {
     probes_.push_back({name, reveals, std::move(asked)});
     return probes_.back();
   }
@@ -249,7 +249,7 @@ class ProbeMaker {
   Index kv_heads_;
   Rng rng_;
   AttentionCase base_;
-  std::vector<Probe> probes_;
+  std::vector<KernelProbe> probes_;
 };
 
 }  // namespace
@@ -265,11 +265,11 @@ std::optional<ProbeInput> parse_probe_input(std::string_view word) {
   return std::nullopt;
 }
 
-std::vector<Probe> make_probes(const ProbeSettings& settings) {
+std::vector<KernelProbe> make_probes(const ProbeSettings& settings) {
   return ProbeMaker(settings).make();
 }
 
-TensorSet probe_file(const Probe& probe, const ProbeSettings& settings) {
+TensorSet probe_file(const KernelProbe& probe, const ProbeSettings& settings) {
   const AttentionProblem& problem = probe.asked.problem;
   const AttentionRules& rules = problem.rules;
   const TensorLayout layout = settings.rules.layout.value_or(TensorLayout::kBhsd);

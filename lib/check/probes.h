@@ -28,7 +28,7 @@ struct ProbeSettings {
 };
 
 /// A case without /out, whose output gives one kind of mistake away.
-struct Probe {
+struct KernelProbe {
   std::string name;     ///< "identity"
   std::string reveals;  ///< what its output shows, in a few words
   AttentionCase asked;
@@ -40,10 +40,10 @@ struct Probe {
 /// keys; and, for each further input the kernel takes, one with rows that see nothing, poisoned
 /// padding or large sinks. Inputs are numbers of the kernel's type. UsageError where kv_heads does
 /// not divide heads.
-std::vector<Probe> make_probes(const ProbeSettings& settings);
+std::vector<KernelProbe> make_probes(const ProbeSettings& settings);
 
 /// A probe as a case file has it, in the kernel's layout, every rule stated.
-TensorSet probe_file(const Probe& probe, const ProbeSettings& settings);
+TensorSet probe_file(const KernelProbe& probe, const ProbeSettings& settings);
 
 /// What the mistakes found in several cases have in common.
 struct JointDiagnosis {

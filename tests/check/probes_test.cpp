@@ -18,8 +18,8 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::Pair;
 
-const Probe& probe_named(const std::vector<Probe>& probes, const std::string& name) {
-  for (const Probe& probe : probes) {
+const KernelProbe& probe_named(const std::vector<KernelProbe>& probes, const std::string& name) {
+  for (const KernelProbe& probe : probes) {
     if (probe.name == name) return probe;
   }
   throw std::runtime_error("no probe " + name);
@@ -29,7 +29,7 @@ TEST(Probes, TheIdentitysOutputIsTheWeights) {
   ProbeSettings settings;
   settings.rules.causal = true;
   settings.head_dim = 8;
-  const std::vector<Probe> probes = make_probes(settings);
+  const std::vector<KernelProbe> probes = make_probes(settings);
   const AttentionProblem& problem = probe_named(probes, "identity").asked.problem;
   const AttentionAnswer answer = reference_attention(problem, true, 1);
   ASSERT_EQ(answer.out.shape, answer.weights.shape);
@@ -39,7 +39,7 @@ TEST(Probes, TheIdentitysOutputIsTheWeights) {
 }
 
 TEST(Probes, MarksComeBackAsTheyAre) {
-  const std::vector<Probe> probes = make_probes({});
+  const std::vector<KernelProbe> probes = make_probes({});
   const AttentionProblem& problem = probe_named(probes, "marks").asked.problem;
   const AttentionAnswer answer = reference_attention(problem, false, 1);
   // Every row of a head is its number, with the feature's in the fraction.
@@ -51,7 +51,7 @@ TEST(Probes, TheUsualLengthsAreThere) {
   std::set<Index> keys;
   bool fewer = false;
   bool more = false;
-  for (const Probe& probe : make_probes({})) {
+  for (const KernelProbe& probe : make_probes({})) {
     const AttentionProblem& problem = probe.asked.problem;
     keys.insert(problem.kv_len());
     fewer = fewer || problem.q_len() < problem.kv_len();
@@ -71,7 +71,7 @@ TEST(Probes, AnHonestOutputPasses) {
     settings.rules.kv_heads = 2;
     settings.inputs = {ProbeInput::kMask, ProbeInput::kAdditiveMask, ProbeInput::kKvLens,
                        ProbeInput::kSinks, ProbeInput::kAlibiSlopes};
-    for (const Probe& probe : make_probes(settings)) {
+    for (const KernelProbe& probe : make_probes(settings)) {
       TensorSet set = probe_file(probe, settings);
       const AttentionAnswer answer = reference_attention(probe.asked.problem, false, 1);
       set.put("out", from_bhsd(answer.out, *settings.rules.layout), *settings.rules.dtype);

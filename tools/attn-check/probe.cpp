@@ -36,7 +36,7 @@ void make_folder(const std::string& folder) {
   if (error) throw DataError(fmt::format("{}: {}", escaped(folder), error.message()));
 }
 
-std::string write_probe(const Probe& probe, const ProbeSettings& settings, std::size_t number,
+std::string write_probe(const KernelProbe& probe, const ProbeSettings& settings, std::size_t number,
                         const CheckOptions& o, const cli::Session& session) {
   const std::string name = fmt::format("{:02}-{}.{}", number, probe.name, o.npz ? "npz" : "h5");
   const std::string path = (fs::path(o.output) / name).string();
@@ -70,14 +70,14 @@ int run_make_probe(const CheckOptions& o, cli::Session& session) {
   if (o.layer.head_dim) settings.head_dim = *o.layer.head_dim;
   settings.inputs = o.probe_inputs;
   settings.seed = static_cast<std::uint64_t>(o.seed);
-  const std::vector<Probe> probes = make_probes(settings);
+  const std::vector<KernelProbe> probes = make_probes(settings);
   make_folder(o.output);
   cli::Table table({{"file", cli::Table::Align::kLeft},
                     {"heads and lengths", cli::Table::Align::kLeft},
                     {"its output gives away", cli::Table::Align::kLeft}});
   cli::Json files = cli::Json::array();
   for (std::size_t n = 0; n < probes.size(); ++n) {
-    const Probe& probe = probes[n];
+    const KernelProbe& probe = probes[n];
     const std::string name = write_probe(probe, settings, n + 1, o, session);
     table.add({name, shapes_text(probe.asked.problem), probe.reveals});
     files.push_back({{"file", name}, {"name", probe.name}, {"reveals", probe.reveals}});
