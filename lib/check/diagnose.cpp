@@ -189,7 +189,7 @@ std::vector<Diagnosis> diagnose(const Findings& findings, int threads) {
     const std::vector<Supposition> all = suppositions(problem);
     const Matcher matcher(findings, *subject);
     found.add(single_mistakes(all, matcher, threads));
-    if (found.empty()) found.add(fitted_mistakes(findings, matcher));
+    if (found.empty()) found.add(fitted_mistakes(findings, matcher, threads));
     if (found.empty()) {
       const std::vector<Diagnosis> shown = symptoms(findings);
       const bool explained = std::any_of(shown.begin(), shown.end(), [](const Diagnosis& one) {

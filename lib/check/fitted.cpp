@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "check/supposition_list.h"
+#include "core/parallel.h"
 
 namespace attn {
 
@@ -16,9 +17,9 @@ namespace {
 
 using Problem = AttentionProblem;
 
-constexpr Index kSteps = 60;     // of the first look, evenly on a logarithmic scale
-constexpr Index kValleys = 3;    // how many of the nearest are looked at closely
-constexpr Index kHalvings = 70;  // golden sections: 0.618^70 is below a double's last place
+constexpr Index kSteps = 60;         // of the first look, evenly on a logarithmic scale
+constexpr std::size_t kValleys = 3;  // how many of the nearest are looked at closely
+constexpr Index kHalvings = 70;      // golden sections: 0.618^70 is below a double's last place
 
 // A mistake for each number.
 struct Family {
@@ -28,13 +29,10 @@ struct Family {
   std::function<Supposition(double number)> supposed;
 };
 
-double nearest(const Matcher& matcher, const Problem& problem, const Family& family, double low,
-               double high) {
+// Where a function of a logarithm is least between two ends of a valley.
+template <class Distance>
+double nearest(const Distance& distance, double low, double high) {
   constexpr double kGolden = 0.6180339887498949;
-  const auto distance = [&](double logarithm) {
-    const Supposition one = family.supposed(family.sign * std::exp(logarithm));
-    return matcher.distance(one.as_seen(problem), one.twist, one.parameter);
-  };
   double a = high - kGolden * (high - low);
   double b = low + kGolden * (high - low);
   double at_a = distance(a);
@@ -57,27 +55,39 @@ double nearest(const Matcher& matcher, const Problem& problem, const Family& fam
   return (low + high) / 2;
 }
 
-std::optional<Supposition> fitted(const Matcher& matcher, const Problem& problem,
-                                  const Family& family) {
-  const double first = std::log(family.least);
-  const double step = (std::log(family.most) - first) / static_cast<double>(kSteps);
+// The logarithms of the numbers from least to most where the function has its deepest valleys,
+// the deepest first.
+template <class Distance>
+std::vector<double> valleys(const Distance& distance, double least, double most) {
+  const double first = std::log(least);
+  const double step = (std::log(most) - first) / static_cast<double>(kSteps);
   std::vector<std::pair<double, double>> looks;  // distance, logarithm
   for (Index n = 0; n <= kSteps; ++n) {
     const double logarithm = first + step * static_cast<double>(n);
-    const Supposition one = family.supposed(family.sign * std::exp(logarithm));
-    looks.emplace_back(matcher.distance(one.as_seen(problem), one.twist, one.parameter), logarithm);
+    looks.emplace_back(distance(logarithm), logarithm);
   }
-  std::vector<std::pair<double, double>> valleys;
+  std::vector<std::pair<double, double>> lowest;
   for (std::size_t n = 0; n < looks.size(); ++n) {
     const bool left = n == 0 || looks[n].first <= looks[n - 1].first;
     const bool right = n + 1 == looks.size() || looks[n].first <= looks[n + 1].first;
-    if (left && right) valleys.push_back(looks[n]);
+    if (left && right) lowest.push_back(looks[n]);
   }
-  std::sort(valleys.begin(), valleys.end());
-  for (std::size_t n = 0; n < valleys.size() && n < static_cast<std::size_t>(kValleys); ++n) {
-    const double middle = valleys[n].second;
-    const double found = nearest(matcher, problem, family, middle - step, middle + step);
-    Supposition one = family.supposed(family.sign * std::exp(found));
+  std::sort(lowest.begin(), lowest.end());
+  std::vector<double> found;
+  for (std::size_t n = 0; n < lowest.size() && n < kValleys; ++n) {
+    found.push_back(nearest(distance, lowest[n].second - step, lowest[n].second + step));
+  }
+  return found;
+}
+
+std::optional<Supposition> fitted(const Matcher& matcher, const Problem& problem,
+                                  const Family& family) {
+  const auto distance = [&](double logarithm) {
+    const Supposition one = family.supposed(family.sign * std::exp(logarithm));
+    return matcher.distance(one.as_seen(problem), one.twist, one.parameter);
+  };
+  for (const double logarithm : valleys(distance, family.least, family.most)) {
+    Supposition one = family.supposed(family.sign * std::exp(logarithm));
     if (matcher.fit(one) != Matcher::Fit::kNo) return one;
   }
   return std::nullopt;
@@ -151,13 +161,51 @@ std::vector<Family> families(const Problem& problem) {
   return all;
 }
 
+// Slopes of each head by itself: heads do not know of each other.
+std::optional<Supposition> fitted_slopes(const Matcher& matcher, const Problem& problem) {
+  if (problem.alibi_slopes.empty()) return std::nullopt;
+  Problem tried = problem;
+  std::string says;
+  std::vector<double> slopes;
+  for (Index h = 0; h < problem.heads(); ++h) {
+    const auto head = static_cast<std::size_t>(h);
+    const double wanted = problem.alibi_slopes[head];
+    const double size = wanted == 0 ? 1 : std::abs(wanted);
+    const auto distance = [&](double slope) {
+      tried.alibi_slopes[head] = slope;
+      return matcher.distance_of_head(tried, h);
+    };
+    const auto at_logarithm = [&](double logarithm) { return distance(std::exp(logarithm)); };
+    std::vector<std::pair<double, double>> found = {{distance(wanted), wanted}, {distance(0), 0}};
+    for (const double logarithm : valleys(at_logarithm, size / 1e4, size * 1e4)) {
+      found.emplace_back(distance(std::exp(logarithm)), std::exp(logarithm));
+    }
+    slopes.push_back(std::min_element(found.begin(), found.end())->second);
+    if (slopes.size() > 4) continue;
+    says +=
+        fmt::format("{}{:.6g} where {:.6g} was wanted", h == 0 ? "" : ", ", slopes.back(), wanted);
+  }
+  if (problem.heads() > 4) says += " ...";
+  Supposition one = changed("alibi-slopes", "head by head " + says,
+                            [slopes](Problem& p) { p.alibi_slopes = slopes; });
+  if (matcher.fit(one) == Matcher::Fit::kNo) return std::nullopt;
+  return one;
+}
+
 }  // namespace
 
-std::vector<Diagnosis> fitted_mistakes(const Findings& findings, const Matcher& matcher) {
-  std::vector<Diagnosis> found;
+std::vector<Diagnosis> fitted_mistakes(const Findings& findings, const Matcher& matcher,
+                                       int threads) {
   const Problem& problem = findings.recorded.problem;
-  for (const Family& family : families(problem)) {
-    const std::optional<Supposition> one = fitted(matcher, problem, family);
+  const std::vector<Family> all = families(problem);
+  std::vector<std::optional<Supposition>> fits(all.size() + 1);
+  parallel_for(static_cast<Index>(fits.size()), threads, [&](Index n, int) {
+    const auto at = static_cast<std::size_t>(n);
+    fits[at] =
+        at < all.size() ? fitted(matcher, problem, all[at]) : fitted_slopes(matcher, problem);
+  });
+  std::vector<Diagnosis> found;
+  for (const std::optional<Supposition>& one : fits) {
     if (!one) continue;
     Diagnosis diagnosis{one->name, one->detail, DiagnosisKind::kMistake};
     if (one->rows_told) {

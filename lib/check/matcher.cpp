@@ -24,6 +24,8 @@ constexpr double kSentinel = -1e4;
 // Rows that every supposition is tried on first: the worst, and some from all over.
 constexpr Index kWorstRows = 4;
 constexpr Index kSpreadRows = 8;
+constexpr Index kRowsOfHead = 4;
+constexpr Index kSpreadSequences = 2;
 constexpr std::size_t kMostTold = 6;
 
 double largest(const double* values, Index count) {
@@ -224,13 +226,26 @@ bool Matcher::hopeless(const AttentionProblem& seen, const TwistedAttention& twi
 }
 
 double Matcher::distance(const AttentionProblem& seen, Twist twist, double parameter) const {
-  const TwistedAttention twisted(seen, twist, parameter);
+  return mean_error(seen, TwistedAttention(seen, twist, parameter), rows_);
+}
+
+double Matcher::distance_of_head(const AttentionProblem& seen, Index h) const {
+  std::vector<Row> rows;
+  for (Index b = 0; b < std::min(seen.batch(), kSpreadSequences); ++b) {
+    for (Index n = 1; n <= kRowsOfHead; ++n)
+      rows.push_back({b, h, (seen.q_len() * n - 1) / kRowsOfHead});
+  }
+  return mean_error(seen, TwistedAttention(seen, Twist::kNone, 0), rows);
+}
+
+double Matcher::mean_error(const AttentionProblem& seen, const TwistedAttention& twisted,
+                           const std::vector<Row>& rows) const {
   AttentionRow expected;
   double sum = 0;
-  for (const Row& row : rows_) {
+  for (const Row& row : rows) {
     sum += std::min(row_error(seen, twisted, row, expected), std::max(truth_size_, 1e-300));
   }
-  return rows_.empty() ? 0 : sum / static_cast<double>(rows_.size());
+  return rows.empty() ? 0 : sum / static_cast<double>(rows.size());
 }
 
 Matcher::Fit Matcher::fit(const Supposition& supposed) const {

@@ -37,6 +37,9 @@ class Matcher {
   /// Mean error on the tried rows, each no more than the size of the answer.
   double distance(const AttentionProblem& seen, Twist twist, double parameter) const;
 
+  /// The same on some rows of one head alone.
+  double distance_of_head(const AttentionProblem& seen, Index h) const;
+
   /// "rows (0, 1, 3), (0, 1, 4)": the rows (batch, head, row) that a supposition moves; the first
   /// of them where they are many.
   std::string moved_rows(const Supposition& supposed) const;
@@ -48,6 +51,8 @@ class Matcher {
 
   const Tensor<double>& truth() const;
   void choose_rows();
+  double mean_error(const AttentionProblem& seen, const TwistedAttention& twisted,
+                    const std::vector<Row>& rows) const;
   bool hopeless(const AttentionProblem& seen, const TwistedAttention& twisted) const;
   double row_error(const AttentionProblem& seen, const TwistedAttention& twisted, const Row& row,
                    AttentionRow& expected) const;

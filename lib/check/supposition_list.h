@@ -71,6 +71,7 @@ void suppose_batches(SuppositionList& list);
 void suppose_heads(SuppositionList& list);
 void suppose_scales(SuppositionList& list);
 void suppose_softcaps(SuppositionList& list);
+void suppose_sentinels(SuppositionList& list);
 void suppose_softmaxes(SuppositionList& list);
 void suppose_sinks(SuppositionList& list);
 void suppose_slopes(SuppositionList& list);

@@ -18,8 +18,11 @@ constexpr std::initializer_list<void (*)(SuppositionList&)> kKinds = {
     // suppositions_layout.cpp
     suppose_batches, suppose_heads,
     // suppositions_scores.cpp
-    suppose_scales, suppose_softcaps, suppose_softmaxes, suppose_sinks, suppose_slopes,
-    suppose_arithmetic,
+    suppose_scales, suppose_softcaps,
+    // suppositions_masks.cpp
+    suppose_sentinels,
+    // suppositions_scores.cpp
+    suppose_softmaxes, suppose_sinks, suppose_slopes, suppose_arithmetic,
     // suppositions_tiles.cpp
     suppose_tiles,
     // suppositions_sight.cpp: what the case did not declare

@@ -142,23 +142,36 @@ void suppose_mask_places(SuppositionList& list) {
   }
 }
 
+}  // namespace
+
 void suppose_sentinels(SuppositionList& list) {
+  const Problem& given = list.problem();
+  const bool several =
+      (given.rules.causal ? 1 : 0) + (given.mask ? 1 : 0) + (given.rules.window_left >= 0 ? 1 : 0) >
+      1;
+  const auto hidden = [&](Twist by_number, Twist by_addition, double number, const char* which) {
+    list.twisted("mask-sentinel-finite", by_number, number)
+        .says(fmt::format("{} scores are {:.6g}", which, number))
+        .tells_rows();
+    list.twisted("mask-sentinel-finite", by_addition, number)
+        .says(fmt::format("{} scores have {:.6g} added", which, number))
+        .tells_rows();
+  };
+  if (!hides(given)) return;
   // Stand-ins for minus infinity that real code uses; the small ones move other rows as well.
   for (double number : {-1.0, -10.0, -100.0, -1e3, -1e4, -5e4, -65504.0, -1e5, -1e6, -1e9,
                         -3.4028234663852886e38}) {
-    list.twisted("mask-sentinel-finite", Twist::kHiddenByNumber, number)
-        .says(fmt::format("hidden scores are {:.6g}", number))
-        .tells_rows();
-    list.twisted("mask-sentinel-finite", Twist::kHiddenByAddition, number)
-        .says(fmt::format("hidden scores have {:.6g} added", number))
-        .tells_rows();
+    hidden(Twist::kHiddenByNumber, Twist::kHiddenByAddition, number, "hidden");
+    if (!several) continue;
+    if (given.rules.causal) {
+      hidden(Twist::kLaterByNumber, Twist::kLaterByAddition, number, "later keys'");
+    }
+    if (given.mask) hidden(Twist::kMaskedByNumber, Twist::kMaskedByAddition, number, "masked");
   }
   list.twisted("mask-sentinel-finite", Twist::kHiddenByNumber, 0)
       .says("hidden scores are 0")
       .tells_rows();
 }
-
-}  // namespace
 
 void suppose_masks(SuppositionList& list) {
   const Problem& given = list.problem();
@@ -175,9 +188,11 @@ void suppose_masks(SuppositionList& list) {
         .alone();
   }
   if (!hides(given)) return;
+  list.twisted("non-finite", Twist::kHiddenTimesZero)
+      .says("hidden values are multiplied by 0, which NaN and infinity survive")
+      .alone();
   list.twisted("mask-after-softmax", Twist::kMaskAfterSoftmax)
       .says("weights of hidden keys were set to 0 after the softmax");
-  suppose_sentinels(list);
 }
 
 }  // namespace attn

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <initializer_list>
 #include <limits>
 #include <string>
@@ -192,6 +193,22 @@ void suppose_lengths(SuppositionList& list) {
       return open;
     };
     list.add(std::move(aligned));
+    list.twisted("padding-ignored", Twist::kHiddenTimesZero)
+        .says("values beyond kv_lens are multiplied by 0, which NaN and infinity survive")
+        .alone();
+    for (bool spread : {false, true}) {
+      Supposition& read = list.seen("padding-ignored", [spread](Problem& p) {
+        p.kv_lens.clear();
+        for (Tensor<double>* tensor : {&p.k, &p.v}) {
+          if (spread && tensor == &p.v) continue;
+          for (double& value : tensor->values) value = std::isfinite(value) ? value : 0;
+        }
+      });
+      read.says(spread ? "keys beyond kv_lens are read, and hidden values times 0"
+                       : "keys beyond kv_lens are read, with 0 for what is not finite");
+      if (spread) read.twist = Twist::kHiddenTimesZero;
+      read.alone();
+    }
     list.twisted("mask-sentinel-finite", Twist::kPaddingByNumber, 0)
         .says("padding has score 0 and a share of the weight")
         .tells_rows()

@@ -19,6 +19,11 @@ enum class Twist {
   kMaskAfterSoftmax,  // hidden weights set to 0 without normalising again
   kHiddenByNumber,    // hidden scores are `parameter` and not minus infinity
   kHiddenByAddition,  // hidden scores have `parameter` added
+  kLaterByNumber,     // the same two where causality hides, and elsewhere minus infinity
+  kLaterByAddition,
+  kMaskedByNumber,  // and where the mask does
+  kMaskedByAddition,
+  kHiddenTimesZero,   // hidden values are multiplied by 0, which a NaN survives
   kPaddingByNumber,   // scores of keys beyond the length are `parameter`
   kCausalAdded,       // 1 is added where causality lets a query see, and nothing is hidden by it
   kMeanWhereDead,     // rows that see nothing give the mean of the values up to the length, or

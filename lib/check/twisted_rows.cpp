@@ -116,6 +116,12 @@ TwistedAttention::TwistedAttention(const AttentionProblem& problem, Twist twist,
     case Twist::kPaddingByNumber:
       change([](AttentionProblem& p) { p.kv_lens.clear(); });
       break;
+    case Twist::kMaskedByNumber:
+    case Twist::kMaskedByAddition:
+      change([](AttentionProblem& p) { p.mask.reset(); });
+      break;
+    case Twist::kLaterByNumber:
+    case Twist::kLaterByAddition:
     case Twist::kCausalAdded:
       change([](AttentionProblem& p) { p.rules.causal = false; });
       break;
@@ -177,9 +183,14 @@ void TwistedAttention::row(Index b, Index h, Index i, AttentionRow& row) const {
     case Twist::kHiddenByNumber:
     case Twist::kHiddenByAddition:
     case Twist::kPaddingByNumber:
+    case Twist::kLaterByNumber:
+    case Twist::kLaterByAddition:
+    case Twist::kMaskedByNumber:
+    case Twist::kMaskedByAddition:
       for (std::size_t j = 0; j < keys; ++j) {
         if (row.scores[j] != -kInfinity || open.scores[j] == -kInfinity) continue;
-        const bool added = twist_ == Twist::kHiddenByAddition;
+        const bool added = twist_ == Twist::kHiddenByAddition ||
+                           twist_ == Twist::kLaterByAddition || twist_ == Twist::kMaskedByAddition;
         row.scores[j] = added ? open.scores[j] + parameter_ : parameter_;
       }
       return normalise(problem_, b, h, row);
@@ -214,6 +225,13 @@ void TwistedAttention::row(Index b, Index h, Index i, AttentionRow& row) const {
       weigh(row, sum, [top](double score) { return std::exp(score - top); });
       return mix(problem_, b, h, row);
     }
+    case Twist::kHiddenTimesZero:
+      for (std::size_t j = 0; j < keys; ++j) {
+        if (row.scores[j] != -kInfinity) continue;
+        const double* value = problem_.v_row(b, problem_.kv_head_of(h), static_cast<Index>(j));
+        for (std::size_t c = 0; c < row.out.size(); ++c) row.out[c] += 0 * value[c];
+      }
+      return;
     case Twist::kQueriesUnwritten:
       if (i < static_cast<Index>(parameter_)) return;
       std::fill(row.weights.begin(), row.weights.end(), 0);
