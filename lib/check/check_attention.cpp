@@ -322,6 +322,7 @@ class Examination {
     // Suppositions are tried on whole maps; where nobody wanted them they are made now.
     AttentionAnswer truth = report_.truth;
     if (truth.weights.rank() == 0) truth = reference_attention(problem_, true, settings_.threads);
+    summarise_errors(*whole, truth);
     report_.verdict.diagnosis = diagnose({*whole, truth, allowed_.out, allowed_.weights,
                                           allowed_.scores, allowed_.lse, report_.verdict},
                                          settings_.threads);
@@ -329,7 +330,7 @@ class Examination {
 
   // Of a large case: some rows where the error sits, then what explains them in full.
   void diagnose_part() {
-    const auto failed_here = [this](const char* name) { return failed(report_.verdict, name); };
+    const auto failed_here = [this](const char* name) { return check_failed(report_.verdict, name); };
     const DifferenceSum& worst = failed_here("out")       ? out_.difference
                                  : failed_here("weights") ? weights_.difference
                                  : failed_here("scores")  ? scores_.difference
@@ -368,6 +369,18 @@ class Examination {
                                             grouped(rows), grouped(all_rows),
                                             shape_text(worst.where())));
     }
+  }
+
+  void summarise_errors(const AttentionCase& whole, const AttentionAnswer& truth) {
+    const auto add_one = [this](const char* name, const std::optional<Tensor<double>>& given,
+                                const Tensor<double>& expected, const Limits& allowed) {
+      if (!given || !check_failed(report_.verdict, name)) return;
+      report_.errors.push_back(summarise_error(name, *given, expected, allowed.max_error));
+    };
+    add_one("out", whole.out, truth.out, allowed_.out);
+    add_one("weights", whole.weights, truth.weights, allowed_.weights);
+    if (whole.scores_stage != ScoreStage::kMasked) return;
+    add_one("scores", whole.scores, truth.scores, allowed_.scores);
   }
 
   void note_assumption() {

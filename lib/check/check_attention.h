@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "check/case_part.h"
+#include "check/error_summary.h"
 #include "check/tolerance.h"
 
 namespace attn {
@@ -16,6 +17,7 @@ struct AttentionReport {
   AttentionAnswer truth;  // empty unless wanted, see CheckSettings
   AttentionAnswer fast;   // the kernel's answer, likewise
   Limits of_out;          // what the recorded out may differ
+  std::vector<ErrorSummary> errors;  // of each tensor that fails, where the case is checked whole
   std::vector<std::string> remarks;  // what was assumed, what was not tried
 };
 

@@ -19,11 +19,13 @@ constexpr double kTwistedRoom = 4;
 // difference.
 constexpr double kHopeless = 1000;
 constexpr double kHopelessPart = 0.05;
+constexpr double kHopelessShort = 0.5;  // where large scores are rounded to 16 bits
 // Stand-ins for minus infinity in recorded scores are at or below this.
 constexpr double kSentinel = -1e4;
 // Rows that every supposition is tried on first: the worst, and some from all over.
 constexpr Index kWorstRows = 4;
 constexpr Index kSpreadRows = 8;
+constexpr double kNearer = 0.5;
 constexpr Index kRowsOfHead = 4;
 constexpr Index kSpreadSequences = 2;
 constexpr std::size_t kMostTold = 6;
@@ -34,6 +36,10 @@ double largest(const double* values, Index count) {
     if (std::isfinite(values[n])) size = std::max(size, std::abs(values[n]));
   }
   return size;
+}
+
+bool is_short(DType dtype) {
+  return dtype == DType::kF16 || dtype == DType::kBF16;
 }
 
 double gap(double given, double expected) {
@@ -91,30 +97,28 @@ const Tensor<double>& part_of(const AttentionAnswer& answer, Subject::Part part)
   return answer.lse;
 }
 
-bool failed(const Verdict& verdict, const std::string& name) {
-  return std::any_of(verdict.checks.begin(), verdict.checks.end(), [&](const Check& check) {
-    return check.name == name && check.outcome == Outcome::kFail;
-  });
-}
-
 std::optional<Subject> choose_subject(const Findings& f) {
-  if (failed(f.verdict, "out")) return Subject{Subject::Part::kOut, *f.recorded.out, f.of_out};
-  if (failed(f.verdict, "weights")) {
+  if (check_failed(f.verdict, "out"))
+    return Subject{Subject::Part::kOut, *f.recorded.out, f.of_out};
+  if (check_failed(f.verdict, "weights")) {
     return Subject{Subject::Part::kWeights, *f.recorded.weights, f.of_weights};
   }
-  if (failed(f.verdict, "scores") && f.recorded.scores_stage == ScoreStage::kMasked) {
+  if (check_failed(f.verdict, "scores") && f.recorded.scores_stage == ScoreStage::kMasked) {
     return Subject{Subject::Part::kScores, comparable_scores(*f.recorded.scores, f.truth.scores),
                    f.of_scores};
   }
-  if (failed(f.verdict, "lse")) return Subject{Subject::Part::kLse, *f.recorded.lse, f.of_lse};
+  if (check_failed(f.verdict, "lse"))
+    return Subject{Subject::Part::kLse, *f.recorded.lse, f.of_lse};
   return std::nullopt;
 }
 
 Matcher::Matcher(const Findings& findings, const Subject& subject)
     : findings_(findings), subject_(subject), truth_size_(largest(truth().data(), truth().size())) {
   const double limit = subject.allowed.max_error;
-  too_far_ =
-      std::max(kTwistedRoom * limit, std::min(kHopeless * limit, kHopelessPart * truth_size_));
+  const double part =
+      is_short(findings.recorded.problem.rules.dtype) ? kHopelessShort : kHopelessPart;
+  too_far_ = std::max(kTwistedRoom * limit, std::min(kHopeless * limit, part * truth_size_));
+  truth_ratio_ = compare("", subject.given, truth(), subject.allowed).ratio();
   choose_rows();
 }
 
@@ -273,7 +277,8 @@ Matcher::Fit Matcher::fit(const AttentionProblem& problem, const Supposition& su
   if (!fits && supposed.twist == Twist::kNone && ratio <= kHopeless) {
     fits = compare("", subject_.given, expected, honest(seen, expected)).outcome == Outcome::kPass;
   }
-  if (!fits) return Fit::kNo;
+  // Near the limit much is near: what is supposed has to come nearer than the truth does.
+  if (!fits || ratio > kNearer * truth_ratio_) return Fit::kNo;
   return !maps_differ && explains_the_rest(answer) ? Fit::kAll : Fit::kSubject;
 }
 
@@ -284,6 +289,8 @@ Limits Matcher::honest(const AttentionProblem& seen, const Tensor<double>& expec
     const bool maps =
         subject_.part == Subject::Part::kWeights || subject_.part == Subject::Part::kScores;
     finder.add(part_of(plain_attention(seen, dtype, order, false, maps, 1), subject_.part));
+    if (!is_short(dtype)) continue;
+    finder.add(part_of(plain_attention(seen, dtype, order, true, maps, 1), subject_.part));
   }
   return finder.limits();
 }

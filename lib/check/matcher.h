@@ -18,8 +18,6 @@ struct Subject {
   Limits allowed;
 };
 
-bool failed(const Verdict& verdict, const std::string& name);
-
 /// Nothing where only a law or another run failed.
 std::optional<Subject> choose_subject(const Findings& findings);
 
@@ -66,6 +64,7 @@ class Matcher {
   const Subject& subject_;
   double truth_size_ = 0;
   double too_far_ = 0;
+  double truth_ratio_ = 0;  // how far off the truth is, in limits
   std::vector<Row> rows_;
 };
 

@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <utility>
+#include <vector>
 
 #include "check/supposition_list.h"
 
@@ -188,9 +190,12 @@ void suppose_masks(SuppositionList& list) {
         .alone();
   }
   if (!hides(given)) return;
-  list.twisted("non-finite", Twist::kHiddenTimesZero)
-      .says("hidden values are multiplied by 0, which NaN and infinity survive")
-      .alone();
+  const std::vector<double>& values = given.v.values;
+  if (!std::all_of(values.begin(), values.end(), [](double x) { return std::isfinite(x); })) {
+    list.twisted("non-finite", Twist::kHiddenTimesZero)
+        .says("hidden values are multiplied by 0, which NaN and infinity survive")
+        .alone();
+  }
   list.twisted("mask-after-softmax", Twist::kMaskAfterSoftmax)
       .says("weights of hidden keys were set to 0 after the softmax");
 }

@@ -30,7 +30,8 @@ std::string range_text(double least, double most) {
 
 // Scores less their truth are one number along each row; out does not show that.
 bool scores_are_shifted(const Findings& f, std::string& detail) {
-  if (!failed(f.verdict, "scores") || f.recorded.scores_stage != ScoreStage::kMasked) return false;
+  if (!check_failed(f.verdict, "scores") || f.recorded.scores_stage != ScoreStage::kMasked)
+    return false;
   const Index keys = f.recorded.problem.kv_len();
   double least = kInfinity;
   double most = -kInfinity;
@@ -61,7 +62,7 @@ bool scores_are_shifted(const Findings& f, std::string& detail) {
 }
 
 bool lse_is_shifted(const Findings& f, std::string& detail) {
-  if (!failed(f.verdict, "lse")) return false;
+  if (!check_failed(f.verdict, "lse")) return false;
   double least = kInfinity;
   double most = -kInfinity;
   for (Index row = 0; row < f.truth.lse.size(); ++row) {
@@ -79,7 +80,7 @@ bool lse_is_shifted(const Findings& f, std::string& detail) {
 
 // Each row of out is its truth times a number.
 bool out_has_factors(const Findings& f, std::string& detail) {
-  if (!failed(f.verdict, "out")) return false;
+  if (!check_failed(f.verdict, "out")) return false;
   const Index features = f.recorded.problem.value_dim();
   if (features < 2) return false;
   double least = kInfinity;
@@ -116,7 +117,7 @@ bool out_has_factors(const Findings& f, std::string& detail) {
 
 // Rows that are not finite are those whose q.k binary16 cannot hold.
 bool f16_overflowed(const Findings& f, std::string& detail) {
-  if (!failed(f.verdict, "out")) return false;
+  if (!check_failed(f.verdict, "out")) return false;
   const AttentionProblem& problem = f.recorded.problem;
   const Index features = problem.value_dim();
   std::string rows;
@@ -167,7 +168,7 @@ bool not_finite(const Findings& f, std::string& detail) {
 
 std::vector<Diagnosis> lse_mistakes(const Findings& f) {
   std::vector<Diagnosis> found;
-  if (!failed(f.verdict, "lse")) return found;
+  if (!check_failed(f.verdict, "lse")) return found;
   Tensor<double> base2 = f.truth.lse;
   Tensor<double> no_max = f.truth.lse;
   Tensor<double> max_alone = f.truth.lse;
@@ -203,22 +204,22 @@ std::vector<Diagnosis> symptoms(const Findings& f) {
     found.push_back({name, std::move(detail), DiagnosisKind::kSymptom});
   };
   std::string detail;
-  const bool out_fails = failed(f.verdict, "out");
-  if (!out_fails && !failed(f.verdict, "weights")) {
+  const bool out_fails = check_failed(f.verdict, "out");
+  if (!out_fails && !check_failed(f.verdict, "weights")) {
     if (scores_are_shifted(f, detail)) add("row-constant", detail);
     if (lse_is_shifted(f, detail)) add("row-constant", detail);
   }
-  if (failed(f.verdict, "future-weights-zero")) {
+  if (check_failed(f.verdict, "future-weights-zero")) {
     add("causal-leak", "weights of later keys are not 0");
-  } else if (failed(f.verdict, "causal-probe")) {
+  } else if (check_failed(f.verdict, "causal-probe")) {
     add("causal-leak", "rows that may not see the changed keys moved");
   }
-  if (failed(f.verdict, "rows-sum-to-1")) {
+  if (check_failed(f.verdict, "rows-sum-to-1")) {
     add("rows-not-normalised", "rows of weights do not sum to 1");
   } else if (out_has_factors(f, detail)) {
     add("rows-not-normalised", detail);
   }
-  if (failed(f.verdict, "permutation")) {
+  if (check_failed(f.verdict, "permutation")) {
     add("not-equivariant", "the run on permuted tokens is not the permuted run");
   }
   if (f16_overflowed(f, detail)) add("fp16-overflow", detail);
@@ -228,7 +229,7 @@ std::vector<Diagnosis> symptoms(const Findings& f) {
 
 std::string coarser_arithmetic(const Findings& f, int threads) {
   const AttentionProblem& problem = f.recorded.problem;
-  if (!failed(f.verdict, "out")) return "";
+  if (!check_failed(f.verdict, "out")) return "";
   const auto passes = [&](const AttentionProblem& seen, DType dtype) {
     LimitFinder finder(f.truth.out, dtype);
     for (PlainOrder order : kPlainOrders) {

@@ -30,6 +30,12 @@ Outcome Verdict::outcome() const {
   return all;
 }
 
+bool check_failed(const Verdict& verdict, const std::string& name) {
+  return std::any_of(verdict.checks.begin(), verdict.checks.end(), [&](const Check& check) {
+    return check.name == name && check.outcome == Outcome::kFail;
+  });
+}
+
 Check not_checked(std::string name, std::string why) {
   Check check;
   check.name = std::move(name);

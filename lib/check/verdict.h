@@ -38,6 +38,9 @@ struct Verdict {
   Outcome outcome() const;
 };
 
+/// Did the check of that name fail?
+bool check_failed(const Verdict& verdict, const std::string& name);
+
 /// A check that could not be made, and why.
 Check not_checked(std::string name, std::string why);
 

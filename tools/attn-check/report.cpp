@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "attn-check/errors.h"
 #include "attn-check/nearness.h"
 #include "check/explanations.h"
 #include "check/rules_text.h"
@@ -218,6 +219,13 @@ void print_laws(const ExampleRun& run, cli::Report& report) {
   line("causal: so do these", run.verdict, "causal-out");
 }
 
+// Is there a mistake that gives just this?
+bool is_explained(const Verdict& verdict) {
+  return std::any_of(verdict.diagnosis.begin(), verdict.diagnosis.end(), [](const Diagnosis& one) {
+    return one.kind == DiagnosisKind::kMistake || one.kind == DiagnosisKind::kTogether;
+  });
+}
+
 Json matrix_json(const Tensor<double>& tensor) {
   Json rows = Json::array();
   const Matrix<const double> matrix = tensor.matrix();
@@ -249,6 +257,7 @@ void print_case(const std::string& name, const AttentionCase& recorded,
   cli::Report& report = session.report();
   if (style.format == Format::kJson) {
     Json document = verdict_json(found.verdict);
+    if (!found.errors.empty()) document["errors"] = errors_json(found.errors);
     document["remarks"] = found.remarks;
     document["kernel"] = checks_json(found.kernel);
     if (style.houses != nullptr) add_houses(*style.houses, document);
@@ -273,6 +282,7 @@ void print_case(const std::string& name, const AttentionCase& recorded,
                verdict_table(found.kernel).text());
   report.print("\nverdict: {}\n", verdict_word(found.verdict.outcome()));
   print_diagnosis(found.verdict.diagnosis, report);
+  if (!is_explained(found.verdict)) print_errors(found.errors, report);
   if (style.show) {
     report.print("\nweights\n{}", maps_picture(problem, found.fast.weights, session.terminal()));
   }
