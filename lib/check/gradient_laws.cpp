@@ -54,7 +54,7 @@ class Worst {
 
   void hold(double error, double limit, std::vector<Index> where) {
     if (std::isnan(error)) error = kInfinity;
-    if (error > limit) check_.outcome = Outcome::kFail;
+    if (!(error <= limit)) check_.outcome = Outcome::kFail;  // NaN makes a limit of NaN
     double ratio = 0;
     if (error > 0) ratio = limit > 0 ? error / limit : kInfinity;
     if (ratio <= ratio_) return;
@@ -74,7 +74,8 @@ class Worst {
 double largest(const double* row, Index count) {
   double size = 0;
   for (Index c = 0; c < count; ++c) {
-    if (!(std::abs(row[c]) <= size)) size = std::abs(row[c]);  // NaN too
+    if (std::isnan(row[c])) return kInfinity;
+    size = std::max(size, std::abs(row[c]));
   }
   return size;
 }

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "check/problems.h"
 
 namespace attn {
@@ -41,6 +43,20 @@ TEST(GradientLaws, HoldForARightGradientAndFailForAWrongOne) {
   EXPECT_EQ(d_q_balances_d_k(recorded, kUnit, kUnit).outcome, Outcome::kFail);
   recorded.gradient->d_v->values[4 * 8] = 1e-30;  // padding
   EXPECT_EQ(hidden_gradients_zero(recorded).outcome, Outcome::kFail);
+}
+
+TEST(GradientLaws, FailForNan) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  AttentionProblem problem = random_problem({.q_len = 7}, 63);
+  problem.kv_lens = {4};
+  AttentionCase recorded = right_case(problem);
+  recorded.gradient->d_v->values[4 * 8] = nan;  // padding, with zeros behind it
+  EXPECT_EQ(hidden_gradients_zero(recorded).outcome, Outcome::kFail);
+  recorded.gradient->d_v->values[0] = nan;
+  recorded.gradient->d_k->values[0] = nan;
+  EXPECT_EQ(d_v_sums_to_d_out(recorded, kUnit).outcome, Outcome::kFail);
+  EXPECT_EQ(d_k_sums_to_zero(recorded, kUnit).outcome, Outcome::kFail);
+  EXPECT_EQ(d_q_balances_d_k(recorded, kUnit, kUnit).outcome, Outcome::kFail);
 }
 
 TEST(GradientLaws, AreNotCheckedWhereTheyDoNotHold) {
