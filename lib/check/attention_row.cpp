@@ -4,45 +4,14 @@
 #include <cmath>
 #include <limits>
 
+#include "check/score_terms.h"
+
 namespace attn {
 
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-
-// Four sums side by side: one would wait for each of its additions.
-double dot(const double* a, const double* b, Index count) {
-  double sums[4] = {};
-  Index c = 0;
-  for (; c + 4 <= count; c += 4) {
-    for (Index lane = 0; lane < 4; ++lane) sums[lane] += a[c + lane] * b[c + lane];
-  }
-  for (; c < count; ++c) sums[0] += a[c] * b[c];
-  return (sums[0] + sums[1]) + (sums[2] + sums[3]);
-}
-
-double capped(double score, double cap) {
-  return cap > 0 ? cap * std::tanh(score / cap) : score;
-}
-
-double raw_score(const AttentionProblem& problem, Index b, Index h, Index i, Index j) {
-  const double* query = problem.q_row(b, h, i);
-  const double* key = problem.k_row(b, problem.kv_head_of(h), j);
-  return dot(query, key, problem.head_dim()) * problem.scale();
-}
-
-double bias(const AttentionProblem& problem, Index b, Index h, Index i, Index j, Index position) {
-  double sum = 0;
-  if (!problem.alibi_slopes.empty()) {
-    sum -= problem.alibi_slopes[static_cast<std::size_t>(h)] *
-           static_cast<double>(std::abs(position - j));
-  }
-  if (problem.mask && problem.rules.mask_type == MaskType::kAdditive) {
-    sum += problem.mask_at(b, h, i, j);
-  }
-  return sum;
-}
 
 // Final scores of the keys that are seen, minus infinity elsewhere.
 void fill_scores(const AttentionProblem& problem, Index b, Index h, Index i,
@@ -52,8 +21,8 @@ void fill_scores(const AttentionProblem& problem, Index b, Index h, Index i,
   std::fill(scores.begin(), scores.end(), -kInfinity);
   for (Index j = sight.first; j < sight.end; ++j) {
     if (!mask_allows(problem, b, h, i, j)) continue;
-    scores[static_cast<std::size_t>(j)] =
-        capped(raw_score(problem, b, h, i, j), cap) + bias(problem, b, h, i, j, sight.position);
+    scores[static_cast<std::size_t>(j)] = capped(raw_score(problem, b, h, i, j), cap) +
+                                          score_bias(problem, b, h, i, j, sight.position);
   }
 }
 

@@ -5,6 +5,7 @@
 #include <limits>
 #include <utility>
 
+#include "check/score_terms.h"
 #include "core/parallel.h"
 
 namespace attn {
@@ -69,16 +70,9 @@ Tensor<double> reference_projection(const Tensor<double>& x, const Projection& p
       const double* from = x.data() + row * in;
       for (Index o = 0; o < out; ++o) {
         const double* weight = projection.weight.data() + o * in;
-        // Four sums side by side: one would wait for each of its additions.
-        double sums[4] = {};
-        Index c = 0;
-        for (; c + 4 <= in; c += 4) {
-          for (Index lane = 0; lane < 4; ++lane) sums[lane] += from[c + lane] * weight[c + lane];
-        }
-        for (; c < in; ++c) sums[0] += from[c] * weight[c];
         const double bias =
             projection.bias.empty() ? 0 : projection.bias[static_cast<std::size_t>(o)];
-        y.data()[row * out + o] = (sums[0] + sums[1]) + (sums[2] + sums[3]) + bias;
+        y.data()[row * out + o] = dot(from, weight, in) + bias;
       }
     }
   });
