@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 
 #include "core/dtype.h"
 #include "core/error.h"
@@ -27,14 +28,34 @@ struct BlockQ4 {
 };
 static_assert(sizeof(BlockQ8) == 34 && sizeof(BlockQ4) == 18);
 
-BlockQ8 pack_q8(const float* x) {
+// The number of largest magnitude, with its sign; NaN where one is not finite, which as a factor
+// makes the whole block NaN: whole numbers have no place for it.
+float largest_of(const float* x) {
   float largest = 0;
-  for (Index i = 0; i < kBlock; ++i) largest = std::max(largest, std::abs(x[i]));
-  const float factor = largest / 127;
-  const float inverse = factor != 0 ? 1 / factor : 0;
+  for (Index i = 0; i < kBlock; ++i) {
+    if (!std::isfinite(x[i])) return std::numeric_limits<float>::quiet_NaN();
+    if (std::abs(x[i]) > std::abs(largest)) largest = x[i];
+  }
+  return largest;
+}
+
+// 0 where there is none: of 0, of NaN, and of what is so small that half precision makes it 0.
+float inverse_of(float factor) {
+  const float inverse = 1 / factor;
+  return std::isfinite(inverse) ? inverse : 0;
+}
+
+// Never a NaN or an infinity, which no cast to a whole number may see.
+float in_steps(float x, float inverse) {
+  return inverse == 0 ? 0 : x * inverse;
+}
+
+BlockQ8 pack_q8(const float* x) {
+  const float factor = std::abs(largest_of(x)) / 127;
+  const float inverse = inverse_of(factor);
   BlockQ8 block{float_to_f16(factor), {}};
   for (std::size_t i = 0; i < block.numbers.size(); ++i) {
-    block.numbers[i] = static_cast<std::int8_t>(std::round(x[i] * inverse));
+    block.numbers[i] = static_cast<std::int8_t>(std::round(in_steps(x[i], inverse)));
   }
   return block;
 }
@@ -51,16 +72,12 @@ std::uint8_t four_bits(float x) {
 }
 
 BlockQ4 pack_q4(const float* x) {
-  float largest = 0;  // with its sign
-  for (Index i = 0; i < kBlock; ++i) {
-    if (std::abs(x[i]) > std::abs(largest)) largest = x[i];
-  }
-  const float factor = largest / -8;
-  const float inverse = factor != 0 ? 1 / factor : 0;
+  const float factor = largest_of(x) / -8;
+  const float inverse = inverse_of(factor);
   BlockQ4 block{float_to_f16(factor), {}};
   for (std::size_t i = 0; i < block.numbers.size(); ++i) {
-    const unsigned low = four_bits(x[i] * inverse);
-    const unsigned high = four_bits(x[i + 16] * inverse);
+    const unsigned low = four_bits(in_steps(x[i], inverse));
+    const unsigned high = four_bits(in_steps(x[i + 16], inverse));
     block.numbers[i] = static_cast<std::uint8_t>(low | high << 4);
   }
   return block;

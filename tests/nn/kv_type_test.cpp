@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <numeric>
 
 #include "core/dtype.h"
 #include "core/error.h"
@@ -80,12 +79,32 @@ TEST(KvType, BlocksAreWithinTheirStep) {
 // 8 * 2^-3 and its like are whole numbers of steps: nothing is lost.
 TEST(KvType, WholeStepsAreExact) {
   std::vector<float> row(64);
-  std::iota(row.begin(), row.begin() + 32, -8.0F);
   for (std::size_t i = 0; i < 32; ++i) row[i] = static_cast<float>(static_cast<int>(i % 16) - 8);
   for (std::size_t i = 32; i < 64; ++i) row[i] = 0;
   EXPECT_EQ(there_and_back(KvType::kQ4_0, row), row);
   for (std::size_t i = 0; i < 32; ++i) row[i] = static_cast<float>(static_cast<int>(4 * i) - 127);
   EXPECT_EQ(there_and_back(KvType::kQ8_0, row), row);
+}
+
+// A kernel's NaN is not made into a number on its way through the cache.
+TEST(KvType, ABlockWithANumberThatIsNotFiniteIsNaN) {
+  for (const float bad : {std::nanf(""), HUGE_VALF, -HUGE_VALF}) {
+    std::vector<float> row(64, 1.0F);
+    row[5] = bad;
+    for (const KvType type : {KvType::kQ8_0, KvType::kQ4_0}) {
+      const auto back = there_and_back(type, row);
+      for (std::size_t i = 0; i < 32; ++i) EXPECT_TRUE(std::isnan(back[i])) << i;
+      EXPECT_NEAR(back[32], 1, 1e-3) << "the next block is another";
+    }
+  }
+}
+
+// The step of a block this small has no inverse in single precision, and is 0 in half precision.
+TEST(KvType, NumbersBelowHalfPrecisionAreZero) {
+  const std::vector<float> row(32, 1e-39F);
+  for (const KvType type : {KvType::kQ8_0, KvType::kQ4_0}) {
+    EXPECT_EQ(there_and_back(type, row), std::vector<float>(32, 0.0F));
+  }
 }
 
 // Bytes as llama.cpp has them: a half, then the numbers; of q4_0 i and i + 16 share one.
