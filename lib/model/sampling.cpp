@@ -68,6 +68,10 @@ NextToken::NextToken(std::span<const T> logits, std::span<const Index> seen,
     }
   }
   top_ = *std::max_element(penalised_.begin(), penalised_.end());
+  if (!std::isfinite(top_)) {
+    throw DataError(fmt::format("a repetition penalty of {} makes the largest logit {}",
+                                settings_.repetition_penalty, top_));
+  }
   ranking_.resize(penalised_.size());
   std::iota(ranking_.begin(), ranking_.end(), Index{0});
   filter();

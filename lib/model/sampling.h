@@ -51,7 +51,8 @@ struct Candidate {
 class NextToken {
  public:
   /// seen: the sequence so far. Throws UsageError for settings out of range, DataError for logits
-  /// that are NaN or +infinity, and where there is none above -infinity (which a mask may set).
+  /// that are NaN or +infinity, and where there is none above -infinity (which a mask may set),
+  /// before the penalty or after it.
   template <class T>
   NextToken(std::span<const T> logits, std::span<const Index> seen,
             const SamplingSettings& settings);

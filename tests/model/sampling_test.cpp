@@ -279,5 +279,16 @@ TEST(NextToken, RefusesLogitsThatAreNoNumbersButForAMask) {
   }
 }
 
+TEST(NextToken, RefusesAPenaltyThatLeavesNoFiniteLogit) {
+  const std::vector<Index> seen = {0, 1};
+  const auto expect_refusal = [&](std::vector<double> logits, double penalty) {
+    SamplingSettings settings = warm();
+    settings.repetition_penalty = penalty;
+    EXPECT_THROW(NextToken(std::span<const double>(logits), seen, settings), DataError);
+  };
+  expect_refusal({1e300, 0}, 1e-10);
+  expect_refusal({-1e300, -1e300}, 1e10);
+}
+
 }  // namespace
 }  // namespace attn
