@@ -38,7 +38,7 @@ class BeamSearch {
         result_.cache_bytes = std::max(result_.cache_bytes, session_.cache()->bytes());
       }
       fed = keep(ranked(logits));
-      result_.rounds.push_back(pool_);
+      if (settings_.keep_rounds) result_.rounds.push_back(pool_);
     }
     if (settings_.new_tokens > 0) result_.hypotheses = std::move(pool_);
     result_.counts = session_.counts();
@@ -57,15 +57,23 @@ class BeamSearch {
         all.push_back({parent, -1, 0, pool_[parent].score});
       } else {
         add_continuations(parent, logits, row++, all);
+        keep_best(all);  // each time, so that memory does not grow as the width squared
       }
     }
-    std::sort(all.begin(), all.end(), better);
-    if (all.size() > width() + 1) all.resize(width() + 1);
+    keep_best(all);
     for (std::size_t i = 0; i + 1 < all.size(); ++i) {
       result_.smallest_lead = std::min(result_.smallest_lead, all[i].score - all[i + 1].score);
     }
     if (all.size() > width()) all.resize(width());
     return all;
+  }
+
+  // As many as are kept and one more, in order.
+  void keep_best(std::vector<Continuation>& all) const {
+    const std::size_t wanted = std::min(all.size(), width() + 1);
+    std::partial_sort(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(wanted), all.end(),
+                      better);
+    all.resize(wanted);
   }
 
   // Of one hypothesis no more are wanted than of all.
@@ -89,10 +97,8 @@ class BeamSearch {
       own[token] = {parent, static_cast<Index>(token), log_prob,
                     (before.log_prob + log_prob) / divisor};
     }
-    const std::size_t wanted = std::min(vocab_size, width() + 1);
-    std::partial_sort(own.begin(), own.begin() + static_cast<std::ptrdiff_t>(wanted), own.end(),
-                      better);
-    all.insert(all.end(), own.begin(), own.begin() + static_cast<std::ptrdiff_t>(wanted));
+    keep_best(own);
+    all.insert(all.end(), own.begin(), own.end());
   }
 
   // Makes them the pool. Returns the tokens of those that go on; rows_ are the sequences of the

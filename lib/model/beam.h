@@ -15,6 +15,7 @@ struct BeamSettings : FeedSettings {
   double length_penalty = 1;
   std::optional<Index> eos;          // the token that ends a hypothesis
   std::vector<Index> stop_ids = {};  // tokens that end it too
+  bool keep_rounds = false;          // tell BeamResult::rounds, which grow as new_tokens squared
 };
 
 /// A continuation and what it is worth.
@@ -29,8 +30,9 @@ struct Hypothesis {
 };
 
 struct BeamResult {
-  std::vector<Hypothesis> hypotheses;           // the last pool, best first
-  std::vector<std::vector<Hypothesis>> rounds;  // the pool after each round, best first
+  std::vector<Hypothesis> hypotheses;  // the last pool, best first
+  /// The pool after each round, best first; empty unless they were asked for.
+  std::vector<std::vector<Hypothesis>> rounds;
   /// The least gap of scores by which a hypothesis was ranked above the next, or kept.
   double smallest_lead = std::numeric_limits<double>::infinity();
   KeyRowCounts counts;    // of all hypotheses together

@@ -48,6 +48,7 @@ void hold(const Reference& file, const std::string& group, const Transformer<flo
   BeamSettings settings;
   settings.width = width;
   settings.new_tokens = most;
+  settings.keep_rounds = true;
   settings.use_cache = use_cache;
   settings.length_penalty = file.real("length_penalty", group);
   const Index eos = file.count("eos_id");

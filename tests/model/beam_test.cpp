@@ -28,6 +28,7 @@ BeamSettings wide(Index width, Index new_tokens) {
   BeamSettings settings;
   settings.width = width;
   settings.new_tokens = new_tokens;
+  settings.keep_rounds = true;
   return settings;
 }
 

@@ -119,6 +119,7 @@ class Decoding {
     settings.length_penalty = options_.length_penalty;
     settings.eos = settings_.eos;
     settings.stop_ids = settings_.stop_ids;
+    settings.keep_rounds = options_.pools;
     sequence.beams = search_beams<float>(model_, two_stacks() ? &source : nullptr, begin, settings);
     for (const Hypothesis& one : sequence.beams.hypotheses) {
       SpokenText spoken(*language_.written, {});

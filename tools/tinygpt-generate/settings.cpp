@@ -11,8 +11,8 @@
 namespace attn {
 namespace {
 
-// Bytes of the cached keys and values of all sequences of one prompt, while they fork, and of what
-// is known of each token; the passes take less.
+// Bytes of the cached keys and values of all sequences of one prompt, while they fork, of what is
+// known of each token, and of the logits; what else a pass holds is less.
 double bytes_of_decoding(const Options& options, const ModelConfig& config,
                          const std::vector<Sequence>& sequences) {
   std::size_t longest = 0;
@@ -23,7 +23,9 @@ double bytes_of_decoding(const Options& options, const ModelConfig& config,
   const double most = std::pow(static_cast<double>(config.vocab_size), std::min(added, 64.0));
   const double together = std::min(static_cast<double>(continuations(options)), most);
   constexpr double kRecord = 256;  // of a sequence
-  const double known = together * (tokens * 4.0 * sizeof(Index) + kRecord);
+  // The pass's own, and the copy that is chosen from.
+  const double logits = 2.0 * sizeof(float) * static_cast<double>(config.vocab_size);
+  const double known = together * (tokens * 4.0 * sizeof(Index) + kRecord + logits);
   if (options.cache == Options::Cache::kNone) return known;
   const double slots = together > 1 ? 2 : 1;
   const Index key_width = config.depth * config.kv_heads * config.head_dim;
