@@ -7,6 +7,7 @@
 #include <deque>
 
 #include "core/error.h"
+#include "core/memory.h"
 #include "core/parallel.h"
 #include "model/token_checks.h"
 #include "ops/cross_entropy.h"
@@ -67,6 +68,11 @@ Score score_tokens(const Transformer<T>& model, std::span<const Index> ids, Inde
 
   const Index each = windows_of_pass(score.window, config.vocab_size);
   const Index passes = (score.windows + each - 1) / each;
+  // The logits are the most that a worker holds, and of long windows more than there may be.
+  require_memory(fmt::format("a score in windows of {} tokens", score.window),
+                 static_cast<double>(std::min<Index>(passes, std::max(threads, 1))) *
+                     static_cast<double>(each * score.window) *
+                     static_cast<double>(config.vocab_size) * sizeof(T));
   std::vector<double> losses(static_cast<std::size_t>(passes));
   std::deque<Workspace> workers;
   for (int i = 0; i < std::max(threads, 1); ++i) workers.emplace_back(1);

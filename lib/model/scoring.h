@@ -31,7 +31,7 @@ Index usual_window(const ModelConfig& config);
 /// window) is not counted. Fewer tokens than a window and its next make one shorter window. The sum
 /// is the same for any number of threads. Throws UsageError for fewer than 2 tokens, ids outside
 /// the vocabulary, a window below 1 and one beyond a learned table; DataError where the model's
-/// logits are not finite.
+/// logits are not finite, and where those of a window need more memory than there is.
 template <class T>
 Score score_tokens(const Transformer<T>& model, std::span<const Index> ids, Index window,
                    int threads);
