@@ -163,6 +163,11 @@ TEST(HfConfig, WhatChangesTheMathematicsIsRefusedByItsKey) {
                                                  {"text_config", {{"hidden_size", 8}}}}) {
     EXPECT_THAT(refusal(llama_json(), {{key, value}}), HasSubstr(key)) << value;
   }
+  EXPECT_THAT(
+      refusal(llama_json(),
+              {{"model_type", "mistral"}, {"use_sliding_window", false}, {"sliding_window", 4096}}),
+      HasSubstr("sliding_window 4096"))
+      << "a switch that this class has not";
   EXPECT_THAT(refusal(llama_json(), {{"rope_scaling", {{"rope_type", "spiral"}, {"factor", 2.0}}}}),
               HasSubstr("rope_scaling: rope_type 'spiral' is not known"));
   EXPECT_THAT(refusal(llama_json(), {{"rope_scaling", {{"factor", 2.0}}}}),
@@ -345,8 +350,10 @@ TEST(ImportModel, NamesNotUnderstoodAndMissingAreAllNamed) {
             "w.safetensors: tensors not understood: 'score.weight', "
             "'transformer.h.0.attn.q_norm.weight'; missing: 'h.0.ln_2.bias'");
   for (int i = 0; i < 40; ++i) stored.tensors["x" + std::to_string(i)] = any;
+  EXPECT_THAT(stored.refusal(), HasSubstr("'x8', 'x9'; missing"));
+  for (int i = 0; i < 2000; ++i) stored.tensors["y" + std::to_string(i)] = any;
   const std::string many = stored.refusal();
-  EXPECT_THAT(many, HasSubstr(" and 22 more"));
+  EXPECT_THAT(many, HasSubstr(" more; missing"));
   EXPECT_LT(many.size(), 4096U);
 }
 

@@ -243,10 +243,11 @@ void refuse_what_is_not_built(Keys& keys, const Json& object, const HfFamily& fa
                             fixed.key, !fixed.value));
     }
   }
-  // A window that is switched off may say its width all the same.
+  // A window that is switched off may say its width all the same, but for a class without a switch.
   const auto window = object.find("use_sliding_window");
-  const bool no_window =
-      (window != object.end() && *window == false) || keys.was_read("use_sliding_window");
+  const bool off =
+      keys.was_read("use_sliding_window") || (window != object.end() && *window == false);
+  const bool no_window = off && !family.has_window;
   for (const auto& [key, value] : object.items()) {
     if (keys.was_read(key) || is_harmless_hf_key(key) || is_off(value)) continue;
     if (key == "sliding_window" && no_window) continue;

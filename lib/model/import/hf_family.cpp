@@ -119,6 +119,7 @@ HfFamily mistral() {
   f.model_type = "mistral";
   f.architecture = "MistralForCausalLM";
   f.biases = HfBiases::kNone;
+  f.has_window = true;
   return f;
 }
 

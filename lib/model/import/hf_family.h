@@ -59,6 +59,7 @@ struct HfFamily {
   std::vector<HfFixed> fixed;
   HfBiases biases;
   bool usually_tied;
+  bool has_window = false;  ///< its class heeds sliding_window, whatever use_sliding_window says
 
   // What all its models have in common.
   Position position;

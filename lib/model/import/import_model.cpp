@@ -15,14 +15,15 @@ namespace {
 
 using Found = std::unordered_map<std::string, SafetensorsPlace>;  // by bare name
 
-// "'a', 'b' and 3 more"; `more` are those that are not in the list.
+// "'a', 'b' and 3 more"; `more` are those that are not in the list. All of it, unless a stranger's
+// file would make that pages.
 std::string listed(const std::vector<std::string>& names, Index more) {
-  constexpr std::size_t kMostShown = 20;
+  constexpr std::size_t kMostBytes = 1500;
   constexpr std::size_t kLongest = 100;
   std::string text;
-  const std::size_t shown = std::min(names.size(), kMostShown);
-  for (std::size_t i = 0; i < shown; ++i) {
-    text += fmt::format("{}'{}'", i == 0 ? "" : ", ", escaped(names[i], kLongest));
+  std::size_t shown = 0;
+  for (; shown < names.size() && text.size() < kMostBytes; ++shown) {
+    text += fmt::format("{}'{}'", shown == 0 ? "" : ", ", escaped(names[shown], kLongest));
   }
   more += static_cast<Index>(names.size() - shown);
   if (more > 0) text += fmt::format(" and {} more", grouped(more));

@@ -27,8 +27,8 @@ struct ImportPlan {
 /// Holds the files to the configuration: every tensor that it asks for is there, of its shape and
 /// of a float type, and there is no other but known buffers. A head that is not there or equal to
 /// the embedding is tied, another is the model's own; a Llama whose configuration does not tie it
-/// must have one. Throws DataError that names all names that are not understood or missing, up to
-/// a few, and says how many more there are.
+/// must have one. Throws DataError that names all names that are not understood or missing; of
+/// more than a page of them, how many more there are.
 ImportPlan plan_import(const HfConfig& config, const SafetensorsFolder& files);
 
 /// The model. Throws DataError for a number that is not finite, and where memory is too small.
