@@ -83,15 +83,19 @@ void expect_near(const std::vector<std::vector<float>>& found,
   }
 }
 
-TEST(DecodeSession, LogitsAreTheSameWithACacheWithoutAndInChunksOfAnySize) {
+TEST(DecodeSession, LogitsAreTheSameWithACacheInPagesWithoutAndInChunksOfAnySize) {
   for (const auto& configuration : testing::configurations()) {
     SCOPED_TRACE(configuration.name);
     const Problem p(configuration.model);
     const auto wanted = all_logits(p, settings_of(false, 0));
     for (Index chunk = 0; chunk <= kPromptLength + 1; ++chunk) {
-      SCOPED_TRACE(chunk);
-      expect_near(all_logits(p, settings_of(true, chunk)), wanted);
-      if (HasFatalFailure()) return;
+      for (const Index page_size : {0, 1, 3}) {
+        SCOPED_TRACE(fmt::format("chunks of {}, pages of {}", chunk, page_size));
+        SessionSettings settings = settings_of(true, chunk);
+        settings.layout.page_size = page_size;
+        expect_near(all_logits(p, settings), wanted);
+        if (HasFatalFailure()) return;
+      }
     }
   }
 }
@@ -129,7 +133,8 @@ TEST(DecodeSession, ForkedSequencesGoOnAsEachAlone) {
     for (const bool use_cache : {true, false}) {
       for (const Index window : {0, 4}) {
         SCOPED_TRACE(fmt::format("cache {}, window {}", use_cache, window));
-        const SessionSettings settings = settings_of(use_cache, 0, window);
+        SessionSettings settings = settings_of(use_cache, 0, window);
+        settings.layout.page_size = window / 2;  // one run of rows, or two to a page
         auto session = p.begin(settings);
         session.feed(p.prompt);
         session.fork(std::vector<Index>{0, 0, 0});
