@@ -225,10 +225,9 @@ std::string contents(const std::filesystem::path& file) {
   return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
 }
 
-void hold_cases(const Gpt2Tokenizer& tokenizer, const std::filesystem::path& file,
+void hold_texts(const Gpt2Tokenizer& tokenizer, const nlohmann::json& cases,
                 testing::TruthCount& count) {
-  const auto cases = nlohmann::json::parse(contents(file));
-  for (const auto& one : cases["cases"]) {
+  for (const auto& one : cases) {
     const auto text = one["text"].get<std::string>();
     EXPECT_EQ(tokenizer.encode(text), one["ids"].get<std::vector<Index>>()) << text;
     EXPECT_EQ(tokenizer.decode(tokenizer.encode(text)), text);
@@ -236,26 +235,40 @@ void hold_cases(const Gpt2Tokenizer& tokenizer, const std::filesystem::path& fil
   }
 }
 
+// The texts and ids in whichever files of the folder hold such.
+void hold_cases(const Gpt2Tokenizer& tokenizer, const std::filesystem::path& folder,
+                testing::TruthCount& count) {
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    if (entry.path().extension() != ".json") continue;
+    const auto file = nlohmann::json::parse(contents(entry.path()), nullptr, false);
+    if (!file.is_object() || !file.contains("cases") || !file["cases"].is_array()) continue;
+    SCOPED_TRACE(entry.path().string());
+    hold_texts(tokenizer, file["cases"], count);
+  }
+}
+
 // OpenAI's own vocabulary, where it is at hand.
 TEST(Gpt2TokenizerCases, TextsHaveTheIdsThatOthersFound) {
-  const std::filesystem::path data = testing::source_folder() / ".." / "shared" / "data";
-  const std::filesystem::path folder = data / "gpt2-bpe";
-  if (!std::filesystem::exists(folder)) {
-    if (testing::truth_required()) FAIL() << folder << " does not exist";
-    GTEST_SKIP() << folder << " does not exist";
+  std::vector<std::filesystem::path> places;
+  for (const auto& place : testing::truth_places("data", "ATTNTOOLS_DATA_DIR", "")) {
+    if (std::filesystem::exists(place / "gpt2-bpe")) places.push_back(place);
   }
-  const Gpt2Tokenizer tokenizer(contents(folder / "encoder.json"), contents(folder / "vocab.bpe"));
-  EXPECT_EQ(tokenizer.vocab_size(), 50257);
-  EXPECT_EQ(tokenizer.specials().eos, 50256);
+  if (places.empty()) GTEST_SKIP() << "OpenAI's files are not here";
   testing::TruthCount count;
-  hold_cases(tokenizer, data / "gpt2_bpe_cases.json", count);
+  for (const auto& place : places) {
+    const std::filesystem::path files = place / "gpt2-bpe";
+    const Gpt2Tokenizer tokenizer(contents(files / "encoder.json"), contents(files / "vocab.bpe"));
+    EXPECT_EQ(tokenizer.vocab_size(), 50257);
+    EXPECT_EQ(tokenizer.specials().eos, 50256);
+    hold_cases(tokenizer, place, count);
+  }
 }
 
 TEST(Gpt2TokenizerCases, AVocabularyOfOurOwn) {
   const std::filesystem::path folder = testing::source_folder() / "tests" / "data" / "gpt2";
   const Gpt2Tokenizer tokenizer(contents(folder / "vocab.json"), contents(folder / "merges.txt"));
   testing::TruthCount count;
-  hold_cases(tokenizer, folder / "cases.json", count);
+  hold_cases(tokenizer, folder, count);
 }
 
 }  // namespace
