@@ -38,7 +38,8 @@ class StoredDataset {
     return {data_.data() + static_cast<std::size_t>(first) * type_.size,
             count * static_cast<Index>(type_.size)};
   }
-  /// `runs` runs of `run` numbers of a dataset in one piece, `stride` apart, from number `first` on.
+  /// `runs` runs of `run` numbers of a dataset in one piece, `stride` apart, from number `first`
+  /// on.
   template <class T>
   void read_runs(Index first, Index run, Index stride, Index runs, T* out) const;
 

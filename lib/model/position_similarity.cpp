@@ -29,7 +29,7 @@ Tensor<double> products(const Matrix<const double>& left, const Matrix<const dou
   return made;
 }
 
-// Largest distance of any product from the mean of those at the same p - r.
+// The widest range of the products of pairs at the same p - r.
 double deviation(const Tensor<double>& products, const std::vector<Index>& positions) {
   struct Range {
     double low = HUGE_VAL;

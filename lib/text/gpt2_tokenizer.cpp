@@ -261,7 +261,7 @@ std::string Gpt2Tokenizer::label(Index id) const {
   require_id(id);
   const auto at = static_cast<std::size_t>(id);
   if (at < words_.size() && named_[at] != 0) return escaped(words_[at]);
-  const std::string role = is_text(id) ? "" : special_label(specials_, id);
+  std::string role = is_text(id) ? "" : special_label(specials_, id);
   if (!role.empty()) return role;
   if (at >= words_.size()) return fmt::format("<unused {}>", id);
   return visible(words_[at]);

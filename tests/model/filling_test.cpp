@@ -102,7 +102,9 @@ TEST(FillMasks, WithoutMasksTheTextStays) {
 TEST(FillMasks, RefusesWhatItCannotRead) {
   Transformer<float> model(small(Position::kLearned));
   scrambled(model);
-  const auto fill = [&](std::vector<Index> ids) { fill_masks<float>(model, ids, {kMask, {}, 1, 0}); };
+  const auto fill = [&](std::vector<Index> ids) {
+    fill_masks<float>(model, ids, {kMask, {}, 1, 0});
+  };
   EXPECT_NO_THROW(fill({1, 2, 3, 4, 5}));
   EXPECT_THROW(fill({}), UsageError);
   EXPECT_THROW(fill({1, 10}), UsageError);
