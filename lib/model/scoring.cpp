@@ -41,8 +41,11 @@ double Score::bits_per(Index units) const {
 
 Index usual_window(const ModelConfig& config) {
   constexpr Index kWindow = 512;
-  if (config.seq_len > 0) return config.seq_len;
-  return config.max_positions > 0 ? config.max_positions : kWindow;
+  const Index usual = config.seq_len > 0         ? config.seq_len
+                      : config.max_positions > 0 ? config.max_positions
+                                                 : kWindow;
+  // A stretched model may have been trained on more than its cache could follow.
+  return std::min(usual, config.longest_sequence().value_or(usual));
 }
 
 template <class T>

@@ -22,7 +22,7 @@ struct Score {
 };
 
 /// The window of a model that nobody chose one for: the length it was trained on, else its
-/// positions, else 512.
+/// positions, else 512; never more than its longest sequence.
 Index usual_window(const ModelConfig& config);
 
 /// Cuts the tokens into windows that do not overlap, one after another, and asks a decoder for each

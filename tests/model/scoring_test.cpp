@@ -90,6 +90,11 @@ TEST(UsualWindow, IsWhatItWasTrainedOnElseItsPositions) {
   config.seq_len = 4;
   EXPECT_EQ(usual_window(config), 4);
   EXPECT_EQ(usual_window(small(Position::kAlibi)), 512);
+  ModelConfig stretched = small(Position::kRope);
+  stretched.seq_len = 131072;
+  stretched.rope_scaling.kind = RopeScalingKind::kDynamic;
+  stretched.rope_scaling.original_max_positions = 4096;
+  EXPECT_EQ(usual_window(stretched), 4096);
 }
 
 }  // namespace
