@@ -22,6 +22,7 @@ enum class FullyMasked { kZero, kNan };
 /// The rules that an attention claims to follow; the defaults are plain attention.
 struct AttentionRules {
   DType dtype = DType::kF32;    // the arithmetic of whoever is checked
+  bool tf32 = false;            // float32 whose products take 10 bits of each number (TF32)
   std::optional<double> scale;  // none: 1 / sqrt(head_dim)
   bool causal = false;
   CausalAlignment causal_alignment = CausalAlignment::kTopLeft;

@@ -123,8 +123,13 @@ CaseAttributes read_case_attributes(const TensorFile& reader,
   constexpr Index kMost = Index{1} << 31;
   CaseAttributes found;
   found.layout = word_attribute(reader, "layout", "BHSD, BSHD, NBD or BND", parse_layout);
-  found.dtype =
-      word_attribute(reader, "dtype", "float32, float16, bfloat16 or float64", parse_checked_dtype);
+  if (reader.text_attribute("/", "dtype").value_or("") == "tf32") {
+    found.dtype = DType::kF32;
+    found.tf32 = true;
+  } else {
+    found.dtype = word_attribute(reader, "dtype", "float32, float16, bfloat16, float64 or tf32",
+                                 parse_checked_dtype);
+  }
   found.scale = reader.real_attribute("/", "scale");
   if (const auto causal = count_attribute(reader, "causal", 0, 1)) found.causal = *causal == 1;
   found.causal_alignment = word_attribute(reader, "causal_alignment", "top_left or bottom_right",
@@ -147,6 +152,7 @@ CaseAttributes merged(const CaseAttributes& over, const CaseAttributes& under) {
   CaseAttributes both;
   both.layout = either(over.layout, under.layout);
   both.dtype = either(over.dtype, under.dtype);
+  both.tf32 = over.dtype ? over.tf32 : under.tf32;
   both.scale = either(over.scale, under.scale);
   both.causal = either(over.causal, under.causal);
   both.causal_alignment = either(over.causal_alignment, under.causal_alignment);
@@ -168,6 +174,7 @@ void apply(const CaseAttributes& attributes, AttentionCase& recorded) {
   const AttentionRules standard;
   AttentionRules& rules = recorded.problem.rules;
   rules.dtype = attributes.dtype.value_or(standard.dtype);
+  rules.tf32 = attributes.tf32.value_or(standard.tf32);
   rules.scale = attributes.scale;
   rules.causal = attributes.causal.value_or(standard.causal);
   rules.causal_alignment = attributes.causal_alignment.value_or(standard.causal_alignment);

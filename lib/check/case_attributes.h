@@ -15,6 +15,7 @@ namespace attn {
 struct CaseAttributes {
   std::optional<TensorLayout> layout;
   std::optional<DType> dtype;
+  std::optional<bool> tf32;  // dtype "tf32": float32 with TF32 products
   std::optional<double> scale;
   std::optional<bool> causal;
   std::optional<CausalAlignment> causal_alignment;

@@ -221,15 +221,15 @@ class Examination {
     }
     const AttentionAnswer* truth = whole_in_one_part() != nullptr ? &report_.truth : nullptr;
     sample_.emplace(source_, plan_, places, maps_, truth, settings_.threads);
-    const bool single = problem_.rules.dtype == DType::kF32;
+    const bool single = problem_.rules.dtype == DType::kF32 && !problem_.rules.tf32;
     work_ = done_ + (single ? 1 : 2) * kHonestCost * sample_->work();
-    honest_ = honest_limits(problem_.rules.dtype, false);
+    honest_ = honest_limits(problem_.rules.dtype, false, problem_.rules.tf32);
     single_ = single ? honest_ : honest_limits(DType::kF32, false);
     allowed_ = of_records(honest_);
   }
 
-  AnswerLimits honest_limits(DType dtype, bool round_scores) {
-    return sample_->limits(dtype, round_scores, sizes_,
+  AnswerLimits honest_limits(DType dtype, bool round_scores, bool tf32 = false) {
+    return sample_->limits(dtype, tf32, round_scores, sizes_,
                            [this](double work) { advance(kHonestCost * work); });
   }
 
@@ -243,6 +243,11 @@ class Examination {
             kept_in(stored.lse, dtype, limits.lse, sizes_.lse)};
   }
 
+  static Check of_rows(Check check) {
+    check.axes = kAxesOfRows;
+    return check;
+  }
+
   void add(Check check) { report_.verdict.checks.push_back(std::move(check)); }
 
   void check_equality() {
@@ -250,7 +255,7 @@ class Examination {
     add(outline_.weights ? compare("weights", weights_.difference, allowed_.weights)
                          : not_checked("weights", "no weights"));
     add(outline_.scores ? scores_check() : not_checked("scores", "no scores"));
-    add(outline_.lse ? compare("lse", lse_.difference, allowed_.lse)
+    add(outline_.lse ? of_rows(compare("lse", lse_.difference, allowed_.lse))
                      : not_checked("lse", "no lse"));
   }
 
@@ -309,7 +314,7 @@ class Examination {
   void check_kernel() {
     std::vector<Check>& checks = report_.kernel.checks;
     checks.push_back(compare("out", kernel_out_.difference, single_.out));
-    checks.push_back(compare("lse", kernel_lse_.difference, single_.lse));
+    checks.push_back(of_rows(compare("lse", kernel_lse_.difference, single_.lse)));
     if (!settings_.maps) return;
     checks.push_back(compare("weights", kernel_weights_.difference, single_.weights));
     checks.push_back(compare("scores", kernel_scores_.difference, single_.scores));
@@ -367,7 +372,7 @@ class Examination {
     if (tried.empty()) {
       report_.remarks.push_back(fmt::format("known mistakes were tried on {} of {} rows, around {}",
                                             grouped(rows), grouped(all_rows),
-                                            shape_text(worst.where())));
+                                            place_text(worst.where())));
     }
   }
 

@@ -13,6 +13,14 @@ constexpr double kMostWork = 4e9;
 constexpr Index kBlockRows = 16;
 constexpr Index kFewestBlocks = 16;
 
+AttentionProblem tf32_problem(const AttentionProblem& problem) {
+  AttentionProblem rounded = problem;
+  for (Tensor<double>* tensor : {&rounded.q, &rounded.k, &rounded.v}) {
+    for (double& value : tensor->values) value = tf32_rounded(value);
+  }
+  return rounded;
+}
+
 }  // namespace
 
 double work_of(const AttentionProblem& outline, const CasePart& part) {
@@ -89,9 +97,11 @@ void HonestSample::count() {
   }
 }
 
-AnswerLimits HonestSample::limits(DType dtype, bool round_scores, const AnswerLimits& sizes,
+AnswerLimits HonestSample::limits(DType dtype, bool tf32, bool round_scores,
+                                  const AnswerLimits& sizes,
                                   const std::function<void(double)>& done) const {
   HonestErrors out, weights, scores, lse;
+  const DType type = tf32 ? DType::kF16 : dtype;
   for (const CasePart& part : parts_) {
     std::optional<AttentionCase> cut;
     const bool whole = parts_.size() == 1 && rows_ == all_rows_ && source_.whole() != nullptr;
@@ -100,9 +110,11 @@ AnswerLimits HonestSample::limits(DType dtype, bool round_scores, const AnswerLi
     std::optional<AttentionAnswer> computed;
     if (!whole || truth_ == nullptr) computed = reference_attention(problem, maps_, threads_);
     const AttentionAnswer& truth = computed ? *computed : *truth_;
+    std::optional<AttentionProblem> rounded;
+    if (tf32) rounded = tf32_problem(problem);
     for (std::size_t order = 0; order < std::size(kPlainOrders); ++order) {
-      const AttentionAnswer plain =
-          plain_attention(problem, dtype, kPlainOrders[order], round_scores, maps_, threads_);
+      const AttentionAnswer plain = plain_attention(
+          rounded ? *rounded : problem, type, kPlainOrders[order], round_scores, maps_, threads_);
       out.add(order, plain.out, truth.out);
       lse.add(order, plain.lse, truth.lse);
       if (!maps_) continue;
@@ -111,8 +123,8 @@ AnswerLimits HonestSample::limits(DType dtype, bool round_scores, const AnswerLi
     }
     done(work_of(source_.outline().problem, part));
   }
-  return {out.limits(dtype, sizes.out), weights.limits(dtype, sizes.weights),
-          scores.limits(dtype, sizes.scores), lse.limits(dtype, sizes.lse, 1)};
+  return {out.limits(type, sizes.out), weights.limits(type, sizes.weights),
+          scores.limits(type, sizes.scores), lse.limits(type, sizes.lse, 1)};
 }
 
 }  // namespace attn

@@ -33,7 +33,9 @@ class HonestSample {
 
   /// The limits of an answer in `dtype`: every honest order of operations is computed for it.
   /// `sizes` are the sizes of the whole truth. Calls done(work) as parts are finished.
-  AnswerLimits limits(DType dtype, bool round_scores, const AnswerLimits& sizes,
+  /// With `tf32` q, k and v are rounded to TF32 first, and what follows is f16's: weights of as
+  /// many bits.
+  AnswerLimits limits(DType dtype, bool tf32, bool round_scores, const AnswerLimits& sizes,
                       const std::function<void(double)>& done) const;
 
  private:

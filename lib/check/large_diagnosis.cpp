@@ -190,7 +190,7 @@ std::string confirmation_text(const Candidate& candidate, Index rows_tried, Inde
   if (candidate.confirmed) return text + fmt::format(", holds on all {}", grouped(all_rows));
   return text + fmt::format(", but not on all {}: off by {:.2e}, limit {:.2e}, at {}",
                             grouped(all_rows), candidate.check.max_error, candidate.check.limit,
-                            shape_text(candidate.check.where));
+                            place_text(candidate.check.where));
 }
 
 }  // namespace attn

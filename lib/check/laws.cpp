@@ -128,8 +128,10 @@ Check rows_sum_to_one(const AttentionCase& recorded, const AttentionAnswer& trut
     }
     worst.add(std::abs(sum - want), {b, h, i});
   });
-  return worst.result(sum_limit(problem.rules.dtype, recorded.stored.weights, keys),
-                      "no row sees a key");
+  Check check = worst.result(
+      sum_limit(tolerance_type(problem.rules), recorded.stored.weights, keys), "no row sees a key");
+  check.axes = kAxesOfRows;
+  return check;
 }
 
 Check weights_in_range(const AttentionCase& recorded) {
@@ -145,7 +147,7 @@ Check weights_in_range(const AttentionCase& recorded) {
       worst.add(outside, {b, h, i, j});
     }
   });
-  return worst.result(tolerance_floor(problem.rules.dtype), "there are no keys");
+  return worst.result(tolerance_floor(tolerance_type(problem.rules)), "there are no keys");
 }
 
 Check future_weights_zero(const AttentionCase& recorded) {
@@ -225,8 +227,8 @@ Check one_key_gives_its_value(const AttentionCase& recorded) {
       worst.add(given == value[c] ? 0 : std::abs(given - value[c]), {b, h, i, c});
     }
   });
-  const double part =
-      std::max(tolerance_floor(problem.rules.dtype), storage_rounding(recorded.stored.out));
+  const double part = std::max(tolerance_floor(tolerance_type(problem.rules)),
+                               storage_rounding(recorded.stored.out));
   return worst.result(part * largest, "no row sees just one key");
 }
 
@@ -363,8 +365,8 @@ Check first_causal_row(const AttentionCase& recorded) {
       }
     }
   }
-  const double part =
-      std::max(tolerance_floor(problem.rules.dtype), storage_rounding(recorded.stored.out));
+  const double part = std::max(tolerance_floor(tolerance_type(problem.rules)),
+                               storage_rounding(recorded.stored.out));
   return worst.result(part * largest, "row 0 does not see key 0 alone");
 }
 

@@ -9,7 +9,7 @@ namespace attn {
 
 std::string rules_text(const AttentionProblem& problem) {
   const AttentionRules& rules = problem.rules;
-  std::vector<std::string> words = {std::string(dtype_name(rules.dtype)),
+  std::vector<std::string> words = {rules.tf32 ? "tf32" : std::string(dtype_name(rules.dtype)),
                                     fmt::format("scale {:.4g}", problem.scale())};
   if (rules.causal) words.emplace_back("causal");
   if (rules.causal_offset) {

@@ -41,6 +41,10 @@ double tolerance_floor(DType dtype) {
   }
 }
 
+DType tolerance_type(const AttentionRules& rules) {
+  return rules.tf32 ? DType::kF16 : rules.dtype;
+}
+
 double storage_rounding(DType type) {
   switch (type) {
     case DType::kF64:
@@ -100,8 +104,7 @@ void LimitFinder::add(const Tensor<double>& honest) {
 }
 
 Limits LimitFinder::limits(double times) const {
-  return {times * error_.max_error + size_.max_error,
-          times * error_.mean_error + size_.mean_error};
+  return {times * error_.max_error + size_.max_error, times * error_.mean_error + size_.mean_error};
 }
 
 Limits kept_in(DType stored, DType dtype, const Limits& limits, const Tensor<double>& truth) {

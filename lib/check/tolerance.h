@@ -18,6 +18,9 @@ struct Limits {
 /// for f16, 2^-7 for bf16.
 double tolerance_floor(DType dtype);
 
+/// The type whose floor holds for these rules: TF32 has as many bits as f16.
+DType tolerance_type(const AttentionRules& rules);
+
 /// Half a unit in the last place, as a part of the number: 2^-24 for f32; 0 for types without
 /// fractions.
 double storage_rounding(DType type);

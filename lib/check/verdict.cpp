@@ -1,8 +1,12 @@
 #include "check/verdict.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <limits>
 #include <utility>
+
+#include "core/text.h"
 
 namespace attn {
 
@@ -41,6 +45,17 @@ Check not_checked(std::string name, std::string why) {
   check.name = std::move(name);
   check.note = std::move(why);
   return check;
+}
+
+std::string place_text(const std::vector<Index>& where, const std::vector<std::string>& axes) {
+  static const std::vector<std::string> usual = {"batch", "head", "row", "column"};
+  const std::vector<std::string>& names = axes.empty() ? usual : axes;
+  if (where.size() != names.size()) return shape_text(where);
+  std::string text;
+  for (std::size_t axis = 0; axis < where.size(); ++axis) {
+    text += fmt::format("{}{} {}", axis == 0 ? "" : ", ", names[axis], where[axis]);
+  }
+  return text;
 }
 
 const char* outcome_name(Outcome outcome) {

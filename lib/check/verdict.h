@@ -20,7 +20,8 @@ struct Check {
   double limit = 0;
   double mean_error = 0;
   double mean_limit = 0;           // 0 where the law has none
-  std::vector<Index> where;        // index of the largest error: (batch, head, row, column)
+  std::vector<Index> where;        // index of the largest error
+  std::vector<std::string> axes;   // what its axes are; empty: batch, head, row, column
   bool counts = true;              // false: shown, but another's word decides
   std::optional<Metrics> metrics;  // where two tensors were compared
   std::string note;                // why it was not checked, or a remark
@@ -43,6 +44,11 @@ bool check_failed(const Verdict& verdict, const std::string& name);
 
 /// A check that could not be made, and why.
 Check not_checked(std::string name, std::string why);
+
+/// "batch 0, head 5, row 0, column 47"; without names, as "(3, 4)", where the axes have none.
+std::string place_text(const std::vector<Index>& where, const std::vector<std::string>& axes = {});
+/// Axes of what has one number a row: lse, sums of weights.
+inline const std::vector<std::string> kAxesOfRows = {"batch", "head", "row"};
 
 /// "pass", "fail", "not checked".
 const char* outcome_name(Outcome outcome);

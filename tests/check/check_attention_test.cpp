@@ -127,6 +127,23 @@ TEST(CheckAttention, Float32BehindADeclaredFloat64IsRemarked) {
   EXPECT_EQ(check.note, "no better than float32 arithmetic");
 }
 
+TEST(CheckAttention, Tf32FailsAsFloat32AndPassesAsWhatItIs) {
+  const AttentionProblem problem = random_problem({.q_len = 9, .kv_len = 50, .head_dim = 64}, 42);
+  AttentionProblem rounded = problem;
+  for (Tensor<double>* tensor : {&rounded.q, &rounded.k, &rounded.v}) {
+    for (double& value : tensor->values) value = tf32_rounded(value);
+  }
+  AttentionCase recorded;
+  recorded.out = plain_attention(rounded, DType::kF32, PlainOrder::kTiled, false, false, 1).out;
+  recorded.problem = problem;
+  EXPECT_EQ(verdict_of(recorded).outcome(), Outcome::kFail);
+  recorded.problem.rules.tf32 = true;
+  EXPECT_EQ(verdict_of(recorded).outcome(), Outcome::kPass);
+  EXPECT_EQ(check_attention(recorded, {}).kernel.outcome(), Outcome::kPass);
+  recorded.out->values[3] *= 1.02;
+  EXPECT_EQ(verdict_of(recorded).outcome(), Outcome::kFail);
+}
+
 TEST(CheckAttention, OneWrongNumberIsFoundAndPlaced) {
   AttentionCase recorded = recorded_in(DType::kF32, random_problem({.batch = 2}, 35));
   recorded.out->values[(2 * 5 + 5 + 4) * 8 + 6] += 1e-3;  // batch 1, head 1, row 4, column 6

@@ -161,13 +161,14 @@ void declare_rules(cli::OptionTable& table, CaseAttributes& rules) {
   table.custom(
       "dtype", "TYPE",
       [&rules](std::string_view text) {
-        rules.dtype = parse_checked_dtype(text);
+        rules.tf32 = text == "tf32";
+        rules.dtype = *rules.tf32 ? DType::kF32 : parse_checked_dtype(text);
         if (!rules.dtype) {
           throw UsageError(
-              fmt::format("--dtype: want f64, f32, f16 or bf16, got '{}'", escaped(text)));
+              fmt::format("--dtype: want f64, f32, tf32, f16 or bf16, got '{}'", escaped(text)));
         }
       },
-      "arithmetic of what is checked: f64, f32, f16, bf16");
+      "arithmetic of what is checked: f64, f32, tf32, f16, bf16");
   table.choice("mask-type", rules.mask_type,
                std::vector<std::pair<std::string, MaskType>>{{"bool", MaskType::kBool},
                                                              {"additive", MaskType::kAdditive}},

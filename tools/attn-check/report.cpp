@@ -56,7 +56,7 @@ Table verdict_table(const Verdict& verdict) {
       row.push_back(mean ? error_text(check.mean_error) : "");
       row.push_back(mean ? error_text(check.mean_limit) : "");
       row.push_back(fmt::format("{:.3g}", check.ratio()));
-      row.push_back(check.max_error > 0 ? shape_text(check.where) : "");
+      row.push_back(check.max_error > 0 ? place_text(check.where, check.axes) : "");
     }
     row.push_back(check.note);
     table.add(std::move(row));
@@ -78,6 +78,7 @@ Json checks_json(const Verdict& verdict) {
     one["mean_limit"] = made ? cli::json_number(check.mean_limit) : Json(nullptr);
     one["ratio"] = made ? cli::json_number(check.ratio()) : Json(nullptr);
     one["where"] = check.where;
+    if (made && check.max_error > 0) one["place"] = place_text(check.where, check.axes);
     add_metrics(check, one);
     if (!check.note.empty()) one["note"] = check.note;
     checks.push_back(std::move(one));
