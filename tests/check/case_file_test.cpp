@@ -161,7 +161,7 @@ TEST(CaseFile, AValueThatIsNoneIsRefused) {
             "case.h5: attribute layout: want BHSD, BSHD, NBD or BND, got 'SBHD'");
   EXPECT_THAT(complaint([](Hdf5Writer& w) { w.attribute("/", "dtype", "int8"); }),
               HasSubstr("attribute dtype: want"));
-  EXPECT_THAT(complaint([](Hdf5Writer& w) { w.attribute("/", "dtype", "tf32"); }),
+  EXPECT_THAT(complaint([](Hdf5Writer& w) { w.attribute("/", "dtype", "tf33"); }),
               HasSubstr("attribute dtype: want"));
   EXPECT_THAT(complaint([](Hdf5Writer& w) { w.attribute("/", "causal", 2); }),
               HasSubstr("attribute causal: want 0 to 1, got 2"));
