@@ -3,9 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
-#include <cstring>
 #include <set>
 #include <utility>
 
@@ -32,25 +30,6 @@ constexpr std::string_view kSuffix = ".npy";
     }
   }
   throw DataError(fmt::format("{}: is a zip archive without NumPy arrays (.npy)", name));
-}
-
-void append_utf8(std::string& text, std::uint32_t c) {
-  const auto put = [&text](std::uint32_t byte) { text.push_back(static_cast<char>(byte)); };
-  if (c < 0x80) {
-    put(c);
-  } else if (c < 0x800) {
-    put(0xc0U | c >> 6U);
-    put(0x80U | (c & 0x3fU));
-  } else if (c < 0x10000) {
-    put(0xe0U | c >> 12U);
-    put(0x80U | (c >> 6U & 0x3fU));
-    put(0x80U | (c & 0x3fU));
-  } else {
-    put(0xf0U | c >> 18U);
-    put(0x80U | (c >> 12U & 0x3fU));
-    put(0x80U | (c >> 6U & 0x3fU));
-    put(0x80U | (c & 0x3fU));
-  }
 }
 
 }  // namespace
@@ -192,13 +171,6 @@ bool ArrayFile::has_dataset(std::string_view path) const {
   return find(path) != nullptr;
 }
 
-bool ArrayFile::has_group(std::string_view path) const {
-  const std::string clean = clean_path(path);
-  if (clean == "/") return true;
-  return std::any_of(entries_.begin(), entries_.end(),
-                     [&](const Entry& entry) { return entry.path.starts_with(clean + "/"); });
-}
-
 DatasetInfo ArrayFile::info(std::string_view path) const {
   const Entry& entry = dataset(path);
   const NpyHeader& about = numbers_header(entry);
@@ -229,12 +201,6 @@ bool ArrayFile::read_run(std::string_view path, Index first, Index count, T* out
         static_cast<std::size_t>(count) * about.item_bytes));
   }
   return true;
-}
-
-std::vector<std::string> ArrayFile::paths() const {
-  std::vector<std::string> names;
-  for (const Entry& entry : entries_) names.push_back(entry.path);
-  return names;
 }
 
 template <class T>
@@ -294,150 +260,5 @@ template void ArrayFile::read_rows(std::string_view, Index, Index, std::int64_t*
 template void ArrayFile::read_rows(std::string_view, Index, Index, std::uint64_t*) const;
 template void ArrayFile::read_rows(std::string_view, Index, Index, std::int32_t*) const;
 template void ArrayFile::read_rows(std::string_view, Index, Index, std::uint8_t*) const;
-
-std::vector<std::string> ArrayFile::children(std::string_view group, Index most) const {
-  const std::string clean = clean_path(group);
-  if (!has_group(clean)) {
-    throw DataError(fmt::format("{}: no group {}", name(), escaped(clean)));
-  }
-  const std::string prefix = clean == "/" ? clean : clean + "/";
-  std::set<std::string> names;
-  for (const Entry& entry : entries_) {
-    if (!entry.path.starts_with(prefix)) continue;
-    const std::string rest = entry.path.substr(prefix.size());
-    names.insert(rest.substr(0, rest.find('/')));
-  }
-  if (static_cast<Index>(names.size()) > most) {
-    throw DataError(fmt::format("{}: {} holds more than {} names", name(), escaped(clean), most));
-  }
-  return {names.begin(), names.end()};
-}
-
-FileContents ArrayFile::contents(Index most) const {
-  FileContents held;
-  std::set<std::string> groups;
-  std::vector<const Entry*> sorted;
-  for (const Entry& entry : entries_) sorted.push_back(&entry);
-  std::sort(sorted.begin(), sorted.end(),
-            [](const Entry* a, const Entry* b) { return a->path < b->path; });
-  for (const Entry* entry : sorted) {
-    for (std::size_t at = entry->path.find('/', 1); at != std::string::npos;
-         at = entry->path.find('/', at + 1)) {
-      std::string group = entry->path.substr(0, at);
-      if (!groups.insert(group).second) continue;
-      held.objects.push_back({std::move(group), "group", "", std::nullopt, false, {}});
-    }
-    if (static_cast<Index>(held.objects.size()) >= most) {
-      held.complete = false;
-      break;
-    }
-    try {
-      const NpyHeader& about = header(*entry);
-      const bool numbers = about.kind == NpyHeader::Kind::kNumbers;
-      std::string type = about.type_name();
-      if (!numbers && about.size == 1) type += fmt::format(" '{}'", text_of(*entry));
-      held.objects.push_back({entry->path, "dataset", std::move(type), about.shape, numbers, {}});
-    } catch (const DataError& error) {
-      std::string what = error.what();
-      const std::string called = label(*entry) + ": ";
-      if (what.starts_with(called)) what.erase(0, called.size());
-      held.objects.push_back({entry->path, "damaged", std::move(what), std::nullopt, false, {}});
-    }
-  }
-  return held;
-}
-
-std::string ArrayFile::only_dataset() const {
-  if (!zip_) return kOnly;
-  return only_dataset_of(contents(), name());
-}
-
-const ArrayFile::Entry* ArrayFile::attribute_entry(std::string_view object,
-                                                   const std::string& attribute) const {
-  if (!zip_ || clean_path(object) != "/" || attribute.find('/') != std::string::npos) {
-    return nullptr;
-  }
-  const Entry* entry = find(attribute);
-  if (entry == nullptr) return nullptr;
-  const NpyHeader& about = header(*entry);
-  return about.size == 1 && about.shape.size() <= 1 ? entry : nullptr;
-}
-
-template <class T>
-T ArrayFile::one_number(const Entry& entry) const {
-  T value = 0;
-  convert_rows(entry, 0, 1, &value);
-  return value;
-}
-
-std::string ArrayFile::text_of(const Entry& entry) const {
-  const NpyHeader& about = header(entry);
-  const std::span<const std::byte> bytes = data(entry);
-  std::string text;
-  if (about.kind == NpyHeader::Kind::kBytes) {
-    text = as_text(bytes);
-  } else {
-    for (std::size_t at = 0; at + 4 <= bytes.size(); at += 4) {
-      std::uint32_t c = 0;
-      for (std::size_t i = 0; i < 4; ++i) {
-        const std::size_t from = about.big_endian ? i : 3 - i;
-        c = c << 8U | std::to_integer<std::uint32_t>(bytes[at + from]);
-      }
-      constexpr std::uint32_t kReplacement = 0xfffd;
-      append_utf8(text, c <= 0x10ffff ? c : kReplacement);
-    }
-  }
-  const std::size_t last = text.find_last_not_of('\0');
-  text.resize(last == std::string::npos ? 0 : last + 1);
-  return text;
-}
-
-bool ArrayFile::has_attribute(std::string_view object, const std::string& attribute) const {
-  return attribute_entry(object, attribute) != nullptr;
-}
-
-std::optional<Index> ArrayFile::int_attribute(std::string_view object,
-                                              const std::string& attribute) const {
-  const Entry* entry = attribute_entry(object, attribute);
-  if (entry == nullptr) return std::nullopt;
-  return one_number<Index>(*entry);
-}
-
-std::optional<double> ArrayFile::real_attribute(std::string_view object,
-                                                const std::string& attribute) const {
-  const Entry* entry = attribute_entry(object, attribute);
-  if (entry == nullptr) return std::nullopt;
-  return one_number<double>(*entry);
-}
-
-std::optional<std::string> ArrayFile::text_attribute(std::string_view object,
-                                                     const std::string& attribute) const {
-  const Entry* entry = attribute_entry(object, attribute);
-  if (entry == nullptr) return std::nullopt;
-  if (header(*entry).kind == NpyHeader::Kind::kNumbers) {
-    throw DataError(label(*entry) + ": want text, it holds a number");
-  }
-  return text_of(*entry);
-}
-
-std::optional<AttributeKind> ArrayFile::attribute_kind(std::string_view object,
-                                                       const std::string& attribute) const {
-  const Entry* entry = attribute_entry(object, attribute);
-  if (entry == nullptr) return std::nullopt;
-  const NpyHeader& about = header(*entry);
-  if (about.kind != NpyHeader::Kind::kNumbers) return AttributeKind::kText;
-  return about.type.kind == StoredType::Kind::kFloat ? AttributeKind::kReal
-                                                     : AttributeKind::kInteger;
-}
-
-std::vector<std::string> ArrayFile::attributes(std::string_view object) const {
-  std::vector<std::string> names;
-  for (const Entry& entry : entries_) {
-    const std::string attribute = entry.path.substr(1);
-    if (attribute_entry(object, attribute) != nullptr) names.push_back(attribute);
-  }
-  std::sort(names.begin(), names.end());
-  return names;
-}
 
 }  // namespace attn
