@@ -5,12 +5,12 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <map>
 #include <utility>
 
 #include "check/case_file.h"
 #include "core/error.h"
 #include "core/rng.h"
+#include "core/text.h"
 
 namespace attn {
 namespace {
@@ -39,6 +39,15 @@ class ProbeMaker {
       throw UsageError(
           fmt::format("--kv-heads must divide --heads: {} does not divide {}", kv_heads_, heads_));
     }
+    const Index dim = settings.head_dim;
+    const Index largest[] = {kBatch, heads_, std::max(dim, kLongest), dim};
+    const auto numbers = checked_product(largest);
+    if (!numbers || *numbers > kMostNumbers) {
+      throw UsageError(
+          fmt::format("probes of {} heads with {} features are too large: want at most {} numbers "
+                      "in a tensor",
+                      heads_, dim, grouped(kMostNumbers)));
+    }
   }
 
   std::vector<KernelProbe> make() {
@@ -56,6 +65,9 @@ class ProbeMaker {
  private:
   static constexpr Index kBatch = 2;
   static constexpr Index kRows = 24;
+  static constexpr Index kLongest = 129;
+  // Half a gigabyte in float64.
+  static constexpr Index kMostNumbers = Index{1} << 26;
 
   Tensor<double> random(Index heads, Index rows, double size) {
     Tensor<double> tensor({kBatch, heads, rows, settings_.head_dim});
@@ -154,7 +166,8 @@ class ProbeMaker {
     add("few-keys", "more queries than keys: alignment, rows that see nothing", tokens(19, 5));
     add("tile-64", "64 keys exactly: off by one at a tile's edge", tokens(64, 64));
     add("tile-65", "one key beyond a tile of 64 or 32 or 16", tokens(65, 65));
-    add("tile-129", "one beyond a tile of 128; tiles rescaled as the maximum grows", growing(129));
+    add("tile-129", "one beyond a tile of 128; tiles rescaled as the maximum grows",
+        growing(kLongest));
   }
 
   // Later keys score higher, so that a running maximum changes from tile to tile.
@@ -267,85 +280,6 @@ std::optional<ProbeInput> parse_probe_input(std::string_view word) {
 
 std::vector<KernelProbe> make_probes(const ProbeSettings& settings) {
   return ProbeMaker(settings).make();
-}
-
-TensorSet probe_file(const KernelProbe& probe, const ProbeSettings& settings) {
-  const AttentionProblem& problem = probe.asked.problem;
-  const AttentionRules& rules = problem.rules;
-  const TensorLayout layout = settings.rules.layout.value_or(TensorLayout::kBhsd);
-  // bfloat16 is stored as float32 values, which every reader knows.
-  const DType wide = rules.dtype == DType::kF64 ? DType::kF64 : DType::kF32;
-  const DType type = rules.dtype == DType::kF16 ? DType::kF16 : wide;
-  TensorSet set;
-  set.put("q", from_bhsd(problem.q, layout), type);
-  set.put("k", from_bhsd(problem.k, layout), type);
-  set.put("v", from_bhsd(problem.v, layout), type);
-  const auto line = [&](const char* name, const auto& values, DType as) {
-    if (values.empty()) return;
-    const std::vector<double> numbers(values.begin(), values.end());
-    set.put(name, Tensor<double>({static_cast<Index>(numbers.size())}, numbers), as);
-  };
-  if (problem.mask) {
-    set.put("mask", *problem.mask, rules.mask_type == MaskType::kBool ? DType::kU8 : wide);
-  }
-  line("kv_lens", problem.kv_lens, DType::kI32);
-  line("alibi_slopes", problem.alibi_slopes, wide);
-  line("sinks", problem.sinks, wide);
-  const auto say = [&set](const char* name, AttributeValue value) {
-    set.put(TensorSet::Attribute{"/", name, std::move(value)});
-  };
-  say("format", "attn-case");
-  say("layout", layout_name(layout));
-  switch (rules.dtype) {
-    case DType::kF64:
-      say("dtype", "float64");
-      break;
-    case DType::kF16:
-      say("dtype", "float16");
-      break;
-    case DType::kBF16:
-      say("dtype", "bfloat16");
-      break;
-    default:
-      say("dtype", "float32");
-  }
-  say("scale", problem.scale());
-  say("causal", Index{rules.causal ? 1 : 0});
-  if (rules.causal_offset) {
-    say("causal_offset", *rules.causal_offset);
-  } else {
-    say("causal_alignment",
-        rules.causal_alignment == CausalAlignment::kTopLeft ? "top_left" : "bottom_right");
-  }
-  say("window_left", rules.window_left);
-  say("window_right", rules.window_right);
-  say("softcap", rules.softcap);
-  if (problem.mask) say("mask_type", rules.mask_type == MaskType::kBool ? "bool" : "additive");
-  say("fully_masked", rules.fully_masked == FullyMasked::kZero ? "zero" : "nan");
-  if (heads_are_joined(layout)) say("heads", problem.heads());
-  say("kv_heads", problem.kv_heads());
-  return set;
-}
-
-JointDiagnosis join_diagnoses(const std::vector<std::vector<std::string>>& found) {
-  JointDiagnosis joint;
-  if (found.empty()) return joint;
-  std::vector<std::string> order;
-  std::map<std::string, Index> counts;
-  for (const std::vector<std::string>& names : found) {
-    for (const std::string& name : names) {
-      if (name == "numeric-error") continue;  // a name for having none
-      if (counts[name]++ == 0) order.push_back(name);
-    }
-  }
-  for (const std::string& name : order) {
-    if (counts[name] == std::ssize(found)) joint.common.push_back(name);
-  }
-  if (!joint.common.empty()) return joint;
-  for (const std::string& name : order) joint.others.emplace_back(name, counts[name]);
-  std::stable_sort(joint.others.begin(), joint.others.end(),
-                   [](const auto& a, const auto& b) { return a.second > b.second; });
-  return joint;
 }
 
 }  // namespace attn

@@ -4,12 +4,10 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "check/attention_case.h"
 #include "check/case_attributes.h"
-#include "io/tensor_set.h"
 
 namespace attn {
 
@@ -41,18 +39,5 @@ struct KernelProbe {
 /// padding or large sinks. Inputs are numbers of the kernel's type. UsageError where kv_heads does
 /// not divide heads.
 std::vector<KernelProbe> make_probes(const ProbeSettings& settings);
-
-/// A probe as a case file has it, in the kernel's layout, every rule stated.
-TensorSet probe_file(const KernelProbe& probe, const ProbeSettings& settings);
-
-/// What the mistakes found in several cases have in common.
-struct JointDiagnosis {
-  std::vector<std::string> common;  ///< names that fit every failing case, in the first one's order
-  /// Where none does: each name with the number of failing cases it fits, the most first.
-  std::vector<std::pair<std::string, Index>> others;
-};
-
-/// `found` has the names that fit, of each failing case.
-JointDiagnosis join_diagnoses(const std::vector<std::vector<std::string>>& found);
 
 }  // namespace attn

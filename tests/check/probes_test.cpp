@@ -1,6 +1,5 @@
 #include "check/probes.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -8,15 +7,12 @@
 
 #include "check/case_file.h"
 #include "check/check_attention.h"
+#include "check/probe_file.h"
 #include "check/reference_attention.h"
 #include "core/error.h"
 
 namespace attn {
 namespace {
-
-using testing::ElementsAre;
-using testing::IsEmpty;
-using testing::Pair;
 
 const KernelProbe& probe_named(const std::vector<KernelProbe>& probes, const std::string& name) {
   for (const KernelProbe& probe : probes) {
@@ -90,16 +86,13 @@ TEST(Probes, HeadsThatDoNotDivideAreRefused) {
   EXPECT_THROW(make_probes(settings), UsageError);
 }
 
-TEST(JoinDiagnoses, ANameThatFitsAllIsTheJointOne) {
-  const JointDiagnosis joint = join_diagnoses({{"a", "b"}, {"c", "b"}, {"b"}});
-  EXPECT_THAT(joint.common, ElementsAre("b"));
-}
-
-TEST(JoinDiagnoses, WhereNoneDoesEachIsCounted) {
-  const JointDiagnosis joint = join_diagnoses({{"a", "b"}, {"b"}, {"numeric-error"}});
-  EXPECT_THAT(joint.common, IsEmpty());
-  EXPECT_THAT(joint.others, ElementsAre(Pair("b", 2), Pair("a", 1)));
-  EXPECT_THAT(join_diagnoses({{"numeric-error"}, {"numeric-error"}}).common, IsEmpty());
+TEST(Probes, RefuseMoreNumbersThanATensorShouldHold) {
+  ProbeSettings settings;
+  settings.head_dim = Index{1} << 31;
+  EXPECT_THROW(make_probes(settings), UsageError);
+  settings.head_dim = 16;
+  settings.rules.heads = Index{1} << 31;
+  EXPECT_THROW(make_probes(settings), UsageError);
 }
 
 }  // namespace

@@ -12,7 +12,7 @@
 #include "attn-check/subject.h"
 #include "check/check_attention.h"
 #include "check/explanations.h"
-#include "check/probes.h"
+#include "check/joint_diagnosis.h"
 #include "cli/exit_code.h"
 #include "cli/json.h"
 #include "cli/table.h"

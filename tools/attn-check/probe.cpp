@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "check/probe_file.h"
 #include "check/probes.h"
 #include "cli/exit_code.h"
 #include "cli/json.h"
