@@ -57,7 +57,8 @@ class BeamSearch {
         all.push_back({parent, -1, 0, pool_[parent].score});
       } else {
         add_continuations(parent, logits, row++, all);
-        keep_best(all);  // each time, so that memory does not grow as the width squared
+        // Now and then, so that memory does not grow as the width squared, nor time.
+        if (all.size() > 4 * (width() + 1)) keep_best(all);
       }
     }
     keep_best(all);
