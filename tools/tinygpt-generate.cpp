@@ -5,10 +5,15 @@
 //   tinygpt-generate gpl.h5 --prompt "The license" --new-tokens 200 --temperature 0.8 --seed 1
 //   tinygpt-generate model.h5 --prompts prompts.txt --format json
 
+#include <fmt/core.h>
+
+#include <filesystem>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cli/tool.h"
+#include "core/error.h"
 #include "io/output.h"
 #include "io/provenance.h"
 #include "ops/gemm.h"
@@ -56,20 +61,40 @@ void generate_all(const Options& options, const Transformer<float>& model, const
   save_states(sequences.front(), model, language, options, history, session);
 }
 
+// Files that can be written, none of them the model or another's.
+void check_outputs(const Options& options) {
+  std::vector<std::pair<std::filesystem::path, const char*>> taken;
+  for (const auto& [option, file] : {std::pair{"logprobs", &options.logprobs},
+                                     std::pair{"dump-attention", &options.dump_attention},
+                                     std::pair{"dump-logits", &options.dump_logits},
+                                     std::pair{"dump-hidden", &options.dump_hidden}}) {
+    if (file->empty()) continue;
+    check_output(*file, {options.input});
+    std::error_code ignored;
+    // Absolute first: of a relative path that is not there nothing is made canonical.
+    const std::filesystem::path place =
+        std::filesystem::weakly_canonical(std::filesystem::absolute(*file, ignored), ignored);
+    for (const auto& [other, before] : taken) {
+      if (other != place || std::filesystem::is_character_file(place, ignored)) continue;
+      throw UsageError(
+          fmt::format("--{} and --{} would both write {}", before, option, output_name(*file)));
+    }
+    taken.emplace_back(place, option);
+  }
+}
+
 int run(const Options& options, cli::Session& session) {
   if (!options.logits.empty()) {
     explain_logits(options, session);
     return cli::kDone;
   }
-  for (const std::string* file :
-       {&options.logprobs, &options.dump_attention, &options.dump_logits, &options.dump_hidden}) {
-    if (!file->empty()) check_output(*file, {options.input});
-  }
+  check_outputs(options);
   const Hdf5Reader reader =
       Hdf5Reader::open(options.input, {options.max_bytes, !options.no_verify});
   const Checkpoint checkpoint = read_checkpoint(reader);
   const Transformer<float>& model = *checkpoint.model;
   refuse_idle_options(model.config().arch, session);
+  if (!options.score.empty()) check_scored(model.config().arch);
   const Language language = language_of(checkpoint, options.specials);
   if (!options.score.empty()) {
     run_score(options, model, language, session);

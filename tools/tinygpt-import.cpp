@@ -71,6 +71,9 @@ void declare(cli::OptionTable& table, Options& options) {
 
   table.check([&options, &table] {
     const bool exports = table.given("export");
+    if (options.export_folder == "-") {
+      throw UsageError("--export wants a folder: stdout holds one file alone");
+    }
     if (exports && !options.output.empty()) {
       throw UsageError("--export and --output contradict each other: give one of them");
     }
@@ -89,8 +92,36 @@ void declare(cli::OptionTable& table, Options& options) {
   });
 }
 
+// What lies in the folder of a model and is or may be part of it.
+std::vector<std::string> model_files(const std::string& argument) {
+  namespace fs = std::filesystem;
+  std::error_code ignored;
+  fs::path folder = argument;
+  if (!fs::is_directory(folder, ignored)) folder = folder.parent_path();
+  if (folder.empty()) folder = ".";
+  std::vector<std::string> files = {argument};
+  for (const auto& entry : fs::directory_iterator(folder, ignored)) {
+    const std::string end = entry.path().extension().string();
+    if (end == ".safetensors" || end == ".json" || end == ".txt" || end == ".bpe") {
+      files.push_back(entry.path().string());
+    }
+  }
+  return files;
+}
+
+void check_import_paths(const Options& options) {
+  std::error_code ignored;
+  if (options.input != "-" && !std::filesystem::exists(options.input, ignored)) {
+    fail_system(output_name(options.input), ENOENT);
+  }
+  if (options.output.empty()) return;
+  for (const std::string& input : {options.input, options.config}) {
+    if (!input.empty()) check_output(options.output, model_files(input));
+  }
+}
+
 int run_import(const Options& options, cli::Session& session) {
-  if (!options.output.empty()) check_output(options.output, {options.input, options.config});
+  check_import_paths(options);
   const HfFolder folder = open_hf_folder(options.input, options.config, options.max_bytes);
   const ImportPlan plan = plan_import(folder.config, folder.files);
   Listing listing;
@@ -127,11 +158,13 @@ int run_import(const Options& options, cli::Session& session) {
   return cli::kDone;
 }
 
-// An export's folder is its own: what else lies there would be read with it.
-void prepare_folder(const std::string& folder, const std::vector<ExportedFile>& files) {
+// An export's folder is its own: what else lies there would be read with it. True where it was made
+// now.
+bool prepare_folder(const std::string& folder, const std::vector<ExportedFile>& files) {
   namespace fs = std::filesystem;
   const std::string name = output_name(folder);
-  if (mkdir(folder.c_str(), 0777) != 0 && errno != EEXIST) fail_system(name, errno);
+  const bool made = mkdir(folder.c_str(), 0777) == 0;
+  if (!made && errno != EEXIST) fail_system(name, errno);
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(folder, error)) {
     const std::string found = entry.path().filename().string();
@@ -143,6 +176,23 @@ void prepare_folder(const std::string& folder, const std::vector<ExportedFile>& 
     }
   }
   if (error) fail_system(name, error.value());
+  return made;
+}
+
+// All files or, in a folder that was not there before, nothing.
+void write_folder(const std::string& folder, const std::vector<ExportedFile>& files) {
+  const bool made = prepare_folder(folder, files);
+  try {
+    for (const ExportedFile& file : files) write_output(folder + "/" + file.name, file.bytes);
+  } catch (...) {
+    std::error_code ignored;
+    if (made) {
+      for (const ExportedFile& file : files)
+        std::filesystem::remove(folder + "/" + file.name, ignored);
+      std::filesystem::remove(folder, ignored);
+    }
+    throw;
+  }
 }
 
 int run_export(const Options& options, cli::Session& session) {
@@ -161,12 +211,7 @@ int run_export(const Options& options, cli::Session& session) {
   const Tokenizer* tokenizer = checkpoint.tokenizer.get();
   if (tokenizer != nullptr) listing.tokenizer = tokenizer->data().kind;
   const std::vector<ExportedFile> files = export_model(*checkpoint.model, tokenizer, options.dtype);
-  if (!options.dry_run) {
-    prepare_folder(options.export_folder, files);
-    for (const ExportedFile& file : files) {
-      write_output(options.export_folder + "/" + file.name, file.bytes);
-    }
-  }
+  if (!options.dry_run) write_folder(options.export_folder, files);
   if (tokenizer != nullptr && listing.tokenizer != "ids" &&
       std::none_of(files.begin(), files.end(),
                    [](const ExportedFile& file) { return file.name == "vocab.json"; })) {

@@ -37,6 +37,22 @@ std::size_t utf8_length(std::string_view text) {
   return overlong || surrogate || code > 0x10ffff ? 0 : length;
 }
 
+namespace {
+
+// U+200E, U+200F, U+202A .. U+202E and U+2066 .. U+2069 turn the direction of the text after them:
+// a line on a terminal then reads as it is not.
+bool turns_direction(std::string_view character) {
+  if (character.size() != 3 || character.substr(0, 1) != "\xe2") return false;
+  const auto second = static_cast<unsigned char>(character[1]);
+  const auto third = static_cast<unsigned char>(character[2]);
+  if (second == 0x80) {
+    return third == 0x8e || third == 0x8f || (third >= 0xaa && third <= 0xae);
+  }
+  return second == 0x81 && third >= 0xa6 && third <= 0xa9;
+}
+
+}  // namespace
+
 std::string escaped(std::string_view text, std::size_t limit) {
   std::string safe;
   while (!text.empty()) {
@@ -45,8 +61,9 @@ std::string escaped(std::string_view text, std::size_t limit) {
     const auto first = static_cast<unsigned char>(text[0]);
     // C1 controls (U+0080 .. U+009F) steer terminals too.
     const bool c1 = length == 2 && first == 0xc2 && static_cast<unsigned char>(text[1]) < 0xa0;
-    if (length == 0 || c1 || first < 0x20 || first == 0x7f) {
-      const std::size_t count = c1 ? 2 : 1;
+    const bool turns = turns_direction(text.substr(0, length));
+    if (length == 0 || c1 || turns || first < 0x20 || first == 0x7f) {
+      const std::size_t count = std::max(length, std::size_t{1});
       for (std::size_t i = 0; i < count; ++i) {
         safe += fmt::format("\\x{:02x}", static_cast<unsigned char>(text[i]));
       }

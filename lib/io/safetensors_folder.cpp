@@ -76,8 +76,7 @@ ByteSource open_in_folder(const std::string& folder, const std::string& name, In
 SafetensorsFolder SafetensorsFolder::open(const std::string& folder, Index max_bytes) {
   SafetensorsFolder model;
   if (exists(path_of(folder, kSingle))) {
-    model.add(SafetensorsFile(open_in_folder(folder, kSingle, max_bytes)));
-    return model;
+    return of(SafetensorsFile(open_in_folder(folder, kSingle, max_bytes)));
   }
   if (!exists(path_of(folder, kIndex))) {
     throw DataError(fmt::format("{}: holds neither {} nor {}{}", input_name(folder), kSingle,
@@ -87,7 +86,7 @@ SafetensorsFolder SafetensorsFolder::open(const std::string& folder, Index max_b
                                     : ""));
   }
   const std::map<std::string, std::string> index = read_index(folder);
-  const std::string index_name = input_name(path_of(folder, kIndex));
+  model.name_ = input_name(path_of(folder, kIndex));
   std::vector<std::string> names;
   names.reserve(index.size());
   for (const auto& entry : index) names.push_back(entry.second);
@@ -104,7 +103,7 @@ SafetensorsFolder SafetensorsFolder::open(const std::string& folder, Index max_b
   for (const auto& [tensor, file] : index) {
     const SafetensorsPlace* place = model.find(tensor);
     if (place == nullptr || called.at(place->file) != file) {
-      throw DataError(fmt::format("{}: weight_map puts '{}' into {}, {}", index_name,
+      throw DataError(fmt::format("{}: weight_map puts '{}' into {}, {}", model.name_,
                                   escaped(tensor), escaped(file),
                                   place == nullptr ? "but it is in none of its files"
                                                    : "but it is in " + place->file->name()));
@@ -125,6 +124,7 @@ SafetensorsFolder SafetensorsFolder::open_file(const std::string& argument, Inde
 
 SafetensorsFolder SafetensorsFolder::of(SafetensorsFile file) {
   SafetensorsFolder model;
+  model.name_ = file.name();
   model.add(std::move(file));
   return model;
 }

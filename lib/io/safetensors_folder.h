@@ -31,12 +31,15 @@ class SafetensorsFolder {
 
   /// In order of the files' names, and of their headers.
   const std::vector<SafetensorsPlace>& tensors() const { return tensors_; }
+  /// What messages call all of it: the one file, or the index.
+  const std::string& name() const { return name_; }
   /// Null where there is none of that name.
   const SafetensorsPlace* find(std::string_view name) const;
 
  private:
   void add(SafetensorsFile file);
 
+  std::string name_;
   std::vector<std::unique_ptr<const SafetensorsFile>> files_;
   std::vector<SafetensorsPlace> tensors_;
   std::unordered_map<std::string_view, std::size_t> by_name_;  // in tensors_

@@ -8,7 +8,7 @@
 
 #include "core/error.h"
 #include "core/text.h"
-#include "io/byte_source.h"
+#include "io/safetensors_folder.h"
 
 namespace attn {
 namespace {
@@ -52,8 +52,8 @@ std::shared_ptr<const Gpt2Tokenizer> read_gpt2_tokenizer(const std::string& fold
                     "vocab.bpe are there",
                     escaped(folder)));
   }
-  const ByteSource vocabulary = ByteSource::open(path_of(folder, pair->vocabulary), kMostBytes);
-  const ByteSource merges = ByteSource::open(path_of(folder, pair->merges), kMostBytes);
+  const ByteSource vocabulary = open_in_folder(folder, pair->vocabulary, kMostBytes);
+  const ByteSource merges = open_in_folder(folder, pair->merges, kMostBytes);
   try {
     return std::make_shared<Gpt2Tokenizer>(as_text(vocabulary.bytes()), as_text(merges.bytes()),
                                            specials, vocab_size);

@@ -83,8 +83,10 @@ Index rotary_dim(const Section& config, const Section& rope, Index head_dim) {
     if (const auto given = config.count("rotary_dim")) turned = *given;
   }
   if (turned < 2 || turned % 2 != 0 || turned > head_dim) {
-    config.fail(fmt::format("an even number of features must turn, from 2 to head_dim {}, not {}",
-                            head_dim, turned));
+    config.fail(
+        fmt::format("an even number of features must turn, from 2 to head_dim {}, not {} "
+                    "(partial_rotary_factor, rotary_dim or head_dim)",
+                    head_dim, turned));
   }
   return turned;
 }

@@ -12,6 +12,12 @@ TEST(Text, EscapesWhatATerminalWouldObey) {
   EXPECT_EQ(escaped("a\x1b[31mb\n"), "a\\x1b[31mb\\x0a");
   EXPECT_EQ(escaped("\xc3\xa9\xff"), "\xc3\xa9\\xff");
   EXPECT_EQ(escaped("\xc2\x9b"), "\\xc2\\x9b");
+  // A right-to-left override; a euro sign is none.
+  EXPECT_EQ(escaped("a\xe2\x80\xae"
+                    "b"),
+            "a\\xe2\\x80\\xae"
+            "b");
+  EXPECT_EQ(escaped("\xe2\x81\xa6\xe2\x82\xac"), "\\xe2\\x81\\xa6\xe2\x82\xac");
   EXPECT_EQ(escaped(std::string(200, 'x')), std::string(120, 'x') + "...");
 }
 

@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <cmath>
 #include <numeric>
 
 #include "cli/json.h"
@@ -56,7 +57,9 @@ std::vector<std::string> cells(const Explanation& made, std::size_t i, Index cou
                                const Tokenizer& tokenizer, bool short_numbers) {
   const Candidate& one = made.candidates[i];
   const auto number = [&](double value, const char* few) {
-    return short_numbers ? fmt::format(fmt::runtime(few), value) : fmt::format("{}", value);
+    if (!short_numbers) return fmt::format("{}", value);
+    constexpr double kWide = 1e9;  // from here on all digits would take a line
+    return fmt::format(fmt::runtime(std::abs(value) < kWide ? few : "{:.4e}"), value);
   };
   const auto word = [](bool seen, bool kept) { return !seen ? "-" : kept ? "yes" : "no"; };
   return {fmt::format("{}", rank_at(made, i, count) + 1),

@@ -84,12 +84,14 @@ std::string tsv_of(const Scored& scored) {
 
 }  // namespace
 
+void check_scored(Arch arch) {
+  if (arch == Arch::kDecoder) return;
+  throw UsageError(
+      fmt::format("--score is for decoders: this model's arch is '{}'", enum_name(arch)));
+}
+
 void run_score(const Options& options, const Transformer<float>& model, const Language& language,
                cli::Session& session) {
-  if (language.arch != Arch::kDecoder) {
-    throw UsageError(fmt::format("--score is for decoders: this model's arch is '{}'",
-                                 enum_name(language.arch)));
-  }
   const ByteSource file = ByteSource::open(options.score, options.max_bytes);
   const std::vector<Index> ids = last_share(
       tokens_of(std::string(as_text(file.bytes())), file.name(), options, language, session),

@@ -19,9 +19,11 @@ double bytes_of_decoding(const Options& options, const ModelConfig& config,
   for (const Sequence& sequence : sequences) longest = std::max(longest, sequence.ids.size());
   const auto added = static_cast<double>(options.new_tokens.value_or(kNewTokens));
   double tokens = static_cast<double>(longest) + added;
-  // There are never more hypotheses than continuations.
-  const double most = std::pow(static_cast<double>(config.vocab_size), std::min(added, 64.0));
-  const double together = std::min(static_cast<double>(continuations(options)), most);
+  double together = static_cast<double>(continuations(options));
+  if (options.beams > 0) {  // never more than there are continuations; samples may be the same
+    const double most = std::pow(static_cast<double>(config.vocab_size), std::min(added, 64.0));
+    together = std::min(together, most);
+  }
   constexpr double kRecord = 256;  // of a sequence
   // The pass's own, and the copy that is chosen from.
   const double logits = 2.0 * sizeof(float) * static_cast<double>(config.vocab_size);

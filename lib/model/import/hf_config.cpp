@@ -161,8 +161,11 @@ void check_rope_scaling(Keys& keys) {
     const Json* found = keys.find(key);
     if (found == nullptr || !found->is_object()) continue;
     Keys rope(*found, key);
-    const auto type =
-        rope.find("rope_type") != nullptr ? rope.text("rope_type") : rope.text("type");
+    const char* word = rope.find("rope_type") != nullptr ? "rope_type" : "type";
+    if (const Json* value = rope.find(word); value != nullptr && !value->is_string()) {
+      keys.fail(fmt::format("{}: {} must be a text", key, word));
+    }
+    const auto type = rope.text(word);
     if (!type && rope.find("factor") != nullptr) {
       keys.fail(fmt::format("{} has a factor and no rope_type", key));
     }

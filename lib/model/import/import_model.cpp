@@ -30,10 +30,6 @@ std::string listed(const std::vector<std::string>& names, Index more) {
   return text;
 }
 
-std::string file_of(const SafetensorsFolder& files) {
-  return files.tensors().empty() ? "the file" : files.tensors().front().file->name();
-}
-
 // The parameters that the files hold, by their names without the prefix.
 Found parameters_of(const HfFamily& family, const SafetensorsFolder& files, ImportPlan& plan) {
   Found found;
@@ -132,7 +128,7 @@ ImportPlan plan_import(const HfConfig& config, const SafetensorsFolder& files) {
       what += fmt::format("{}missing: {}", unknown.empty() ? "" : "; ", listed(missing, unlisted));
       if (missing.back() == family.head) what += " (tie_word_embeddings does not tie it)";
     }
-    throw DataError(fmt::format("{}: tensors {}", file_of(files), what));
+    throw DataError(fmt::format("{}: tensors {}", files.name(), what));
   }
   for (const ImportLine& line : plan.lines) check_shape(line.place, line.mapping.shape);
   return plan;
