@@ -247,7 +247,7 @@ std::string coarser_arithmetic(const Findings& f, int threads) {
   for (Tensor<double>* tensor : {&tf32.q, &tf32.k, &tf32.v}) {
     for (double& value : tensor->values) value = tf32_rounded(value);
   }
-  if (passes(tf32, DType::kF16)) return "consistent with TF32 inputs";
+  if (passes(tf32, DType::kF16)) return "consistent with TF32 inputs: --dtype tf32 takes them";
   if (passes(problem, DType::kF16)) return "consistent with f16 arithmetic";
   if (passes(problem, DType::kBF16)) return "consistent with bf16 arithmetic";
   return "";
