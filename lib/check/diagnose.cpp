@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "check/causal_leak.h"
 #include "check/fitted.h"
 #include "check/matcher.h"
 #include "check/symptoms.h"
@@ -191,9 +192,13 @@ std::vector<Diagnosis> diagnose(const Findings& findings, int threads) {
     found.add(single_mistakes(all, matcher, threads));
     if (found.empty()) found.add(fitted_mistakes(findings, matcher, threads));
     if (found.empty()) {
+      if (const auto leak = leaking_rows(findings, threads)) found.add(*leak);
+    }
+    if (found.empty()) {
       const std::vector<Diagnosis> shown = symptoms(findings);
       const bool explained = std::any_of(shown.begin(), shown.end(), [](const Diagnosis& one) {
-        return one.name == "row-constant" || one.name == "rows-not-normalised";
+        return one.name == "row-constant" || one.name == "rows-not-normalised" ||
+               one.name == "constant-output";
       });
       const std::vector<Pair> pairs = pairs_of(all, problem);
       pairs_tried = !pairs.empty();

@@ -140,6 +140,21 @@ std::vector<Family> families(const Problem& problem) {
                      return hidden_by(Twist::kHiddenByAddition, number, "hidden scores have added");
                    }});
   }
+  const bool several = (problem.mask ? 1 : 0) + (problem.rules.causal ? 1 : 0) +
+                           (problem.rules.window_left >= 0 ? 1 : 0) >
+                       1;
+  const auto one_rule = [&all](Twist twist, const char* says) {
+    all.push_back({"mask-sentinel-finite", 0.1, 1e5, -1,
+                   [=](double number) { return hidden_by(twist, number, says); }});
+  };
+  if (several && problem.rules.causal) {
+    one_rule(Twist::kLaterByNumber, "later keys' scores are");
+    one_rule(Twist::kLaterByAddition, "later keys' scores have added");
+  }
+  if (several && problem.mask) {
+    one_rule(Twist::kMaskedByNumber, "masked scores are");
+    one_rule(Twist::kMaskedByAddition, "masked scores have added");
+  }
   if (!problem.alibi_slopes.empty()) {
     all.push_back({"alibi-slopes", 1e-3, 1e3, 1, [](double factor) {
                      return changed("alibi-slopes",

@@ -262,14 +262,18 @@ Matcher::Fit Matcher::fit(const AttentionProblem& problem, const Supposition& su
   const bool maps_differ = seen.kv_len() != findings_.recorded.problem.kv_len();
   if (maps_differ && subject_.part != Subject::Part::kOut && subject_.part != Subject::Part::kLse)
     return Fit::kNo;
-  if (twisted.by_rows() && hopeless(seen, twisted)) return Fit::kNo;
+  // Limits that a truth of zeros alone sets are 0 for every number.
+  const bool zeros = truth_size_ == 0;
+  if (!zeros && twisted.by_rows() && hopeless(seen, twisted)) return Fit::kNo;
   AttentionAnswer answer = twisted.all(1);
   forgive_dead_rows(seen, answer);
   const Tensor<double>& expected = part_of(answer, subject_.part);
   if (expected.shape != subject_.given.shape) return Fit::kNo;
   const double size = largest(expected.data(), expected.size());
-  const double growth = truth_size_ > 0 ? std::max(1.0, size / truth_size_) : 1.0;
-  const Limits grown{subject_.allowed.max_error * growth, subject_.allowed.mean_error * growth};
+  const double growth = zeros ? 1.0 : std::max(1.0, size / truth_size_);
+  const Limits grown =
+      zeros ? LimitFinder(expected, seen.rules.dtype).limits()
+            : Limits{subject_.allowed.max_error * growth, subject_.allowed.mean_error * growth};
   const Check check = compare("", subject_.given, expected, grown);
   const double ratio = check.ratio();
   bool fits = check.outcome == Outcome::kPass;

@@ -37,7 +37,7 @@ Column column_of(const SinusoidalMaking& made, Index c) {
 double exponent_of(const SinusoidalMaking& made, Index c, Index pair) {
   const double d = static_cast<double>(made.rules.dim);
   const double i = static_cast<double>(pair);
-  if (made.own_exponent) return 2 * static_cast<double>(c) / d;
+  if (made.own_exponent != 0) return made.own_exponent * static_cast<double>(c) / d;
   if (made.exponent) return made.exponent(i, d);
   if (!made.rules.tensor2tensor) return 2 * i / d;
   const Index half = made.rules.dim / 2;

@@ -15,8 +15,8 @@ struct SinusoidalMaking {
   SinusoidalRules rules;
   std::vector<double> positions;
   SineOrder order = SineOrder::kSineCosine;
-  ExponentRule exponent;      ///< of the i-th sine and cosine
-  bool own_exponent = false;  ///< each column c has 2c/dim, and no pair shares one
+  ExponentRule exponent;    ///< of the i-th sine and cosine
+  double own_exponent = 0;  ///< each column c has this times c/dim, and no pair shares one
   double sine_sign = 1;
   PhaseRounding rounding;
 };

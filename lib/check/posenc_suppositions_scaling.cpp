@@ -126,10 +126,20 @@ void add_yarn(const PosencCase& c, List& list) {
   twist("the ramp ends at the last pair", [](Made& m) { m.yarn_clamped_to_pairs = true; });
   twist("beta_fast and beta_slow change places",
         [](Made& m) { std::swap(m.rules.scaling.beta_fast, m.rules.scaling.beta_slow); });
-  twist("beta_fast 32 and beta_slow 1, whatever was given", [](Made& m) {
-    m.rules.scaling.beta_fast = 32;
-    m.rules.scaling.beta_slow = 1;
-  });
+  const auto betas = [&](double fast, double slow, const std::string& detail) {
+    twist(detail, [fast, slow](Made& m) {
+      m.rules.scaling.beta_fast = fast;
+      m.rules.scaling.beta_slow = slow;
+    });
+  };
+  betas(32, 1, "beta_fast 32 and beta_slow 1, whatever was given");
+  const RopeScaling& s = c.rope.scaling;
+  for (const double times : {0.5, 2.0, 0.25, 4.0}) {
+    betas(times * s.beta_fast, s.beta_slow,
+          fmt::format("beta_fast {:.6g} for {:.6g}", times * s.beta_fast, s.beta_fast));
+    betas(s.beta_fast, times * s.beta_slow,
+          fmt::format("beta_slow {:.6g} for {:.6g}", times * s.beta_slow, s.beta_slow));
+  }
 }
 
 void add_llama3(List& list) {

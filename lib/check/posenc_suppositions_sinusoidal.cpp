@@ -31,10 +31,12 @@ List sinusoidal_suppositions(const PosencCase& c) {
                   [other](Made& m) { m.rules.tensor2tensor = other; }});
   for (const bool by_pair : {true, false}) {
     list.push_back({"exponent-doubled", "column c has the exponent 2c/dim", [by_pair](Made& m) {
-                      m.own_exponent = true;
+                      m.own_exponent = 2;
                       if (by_pair) m.rules.tensor2tensor = false;
                     }});
   }
+  list.push_back({"wrong-exponent", "column c has an exponent of its own, c/dim",
+                  [](Made& m) { m.own_exponent = 1; }});
   for (const NamedExponent& e : other_exponents()) {
     list.push_back({"wrong-exponent", e.detail, [rule = e.rule](Made& m) { m.exponent = rule; }});
   }

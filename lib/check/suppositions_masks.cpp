@@ -198,6 +198,15 @@ void suppose_masks(SuppositionList& list) {
   }
   list.twisted("mask-after-softmax", Twist::kMaskAfterSoftmax)
       .says("weights of hidden keys were set to 0 after the softmax");
+  const bool window = given.rules.window_left >= 0 || given.rules.window_right >= 0;
+  if ((given.mask ? 1 : 0) + (given.rules.causal ? 1 : 0) + (window ? 1 : 0) > 1) {
+    const auto one = [&list](double kind, const char* says) {
+      list.twisted("mask-after-softmax", Twist::kMaskAfterSoftmax, kind).says(says).alone();
+    };
+    if (has_mask(given, MaskType::kBool)) one(1, "weights that the mask hides were set to 0 late");
+    if (given.rules.causal) one(2, "weights of later keys were set to 0 after the softmax");
+    if (window) one(3, "weights beyond the window were set to 0 after the softmax");
+  }
 }
 
 }  // namespace attn

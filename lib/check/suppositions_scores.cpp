@@ -149,6 +149,22 @@ void suppose_softmaxes(SuppositionList& list) {
     list.twisted("softmax-over-everything", Twist::kSoftmaxOverAll)
         .says("one over the whole tensor");
   }
+  list.seen("constant-output", [](Problem& p) { p.rules.scale = 0; })
+      .says("weights are even, whatever the scores")
+      .alone();
+  if (hides(given)) {
+    list.seen("constant-output",
+              [](Problem& p) {
+                p.rules.causal = false;
+                p.rules.window_left = p.rules.window_right = -1;
+                p.rules.scale = 0;
+                p.mask.reset();
+                p.alibi_slopes.clear();
+                p.sinks.clear();
+              })
+        .says("each row is the mean of all values")
+        .alone();
+  }
   list.twisted("rows-not-normalised", Twist::kNoDivision)
       .says("exp(score - largest) is not divided by its sum");
   list.twisted("rows-not-normalised", Twist::kNoDivision, 1)

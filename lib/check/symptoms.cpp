@@ -78,6 +78,12 @@ bool lse_is_shifted(const Findings& f, std::string& detail) {
   return true;
 }
 
+bool out_is_zero(const Findings& f) {
+  if (!check_failed(f.verdict, "out")) return false;
+  const auto& given = f.recorded.out->values;
+  return std::all_of(given.begin(), given.end(), [](double value) { return value == 0; });
+}
+
 // Each row of out is its truth times a number.
 bool out_has_factors(const Findings& f, std::string& detail) {
   if (!check_failed(f.verdict, "out")) return false;
@@ -107,10 +113,6 @@ bool out_has_factors(const Findings& f, std::string& detail) {
     most = std::max(most, factor);
   }
   if (rows == 0) return false;
-  if (most == 0 && least == 0) {
-    detail = "out is 0 everywhere";
-    return true;
-  }
   detail = fmt::format("each row of out is right but for a factor ({})", range_text(least, most));
   return true;
 }
@@ -213,6 +215,10 @@ std::vector<Diagnosis> symptoms(const Findings& f) {
     add("causal-leak", "weights of later keys are not 0");
   } else if (check_failed(f.verdict, "causal-probe")) {
     add("causal-leak", "rows that may not see the changed keys moved");
+  }
+  if (out_is_zero(f)) {
+    add("constant-output", "out is 0 everywhere");
+    return found;
   }
   if (check_failed(f.verdict, "rows-sum-to-1")) {
     add("rows-not-normalised", "rows of weights do not sum to 1");

@@ -16,7 +16,9 @@ enum class Twist {
   kRawScoresInF16,    // q.k is rounded to binary16 before it is scaled
   kNoDivision,        // exp(score - largest), or with parameter 1 exp(score), undivided
   kNoMaxSubtraction,  // exp(score) in floats of `parameter` bits overflows and underflows
-  kMaskAfterSoftmax,  // hidden weights set to 0 without normalising again
+  kMaskAfterSoftmax,  // hidden weights set to 0 without normalising again; with parameter 1 those
+                      // that the mask hides, 2 those of later keys, 3 those beyond the window, and
+                      // the rest in time
   kHiddenByNumber,    // hidden scores are `parameter` and not minus infinity
   kHiddenByAddition,  // hidden scores have `parameter` added
   kLaterByNumber,     // the same two where causality hides, and elsewhere minus infinity

@@ -79,12 +79,21 @@ double raw_score(const AttentionProblem& problem, Index b, Index h, Index i, Ind
   return sum;
 }
 
-// exp in a float of so many bits: logarithms of its largest number and of half its least one.
+// A number in a float of so many bits: infinity beyond its largest, coarse next to 0, and between
+// them as it is.
+double narrow(double value, double bits) {
+  constexpr float kMost = std::numeric_limits<float>::max();
+  constexpr float kLeast = std::numeric_limits<float>::min();
+  constexpr double kMostF16 = 65520;
+  constexpr double kLeastF16 = 6.103515625e-05;
+  if (bits == 16 && value >= kMostF16) return kInfinity;
+  if (bits == 32 && value > kMost) return kInfinity;
+  if (bits == 16 && value < kLeastF16) return f16_to_float(float_to_f16(static_cast<float>(value)));
+  return bits == 32 && value < kLeast ? static_cast<float>(value) : value;
+}
+
 double narrow_exp(double score, double bits) {
-  const double highest = bits == 16 ? 11.09 : bits == 32 ? 88.72 : 709.78;
-  const double lowest = bits == 16 ? -17.33 : bits == 32 ? -103.97 : -745.13;
-  if (score > highest) return kInfinity;
-  return score < lowest ? 0 : std::exp(score);
+  return narrow(std::exp(score), bits);
 }
 
 void lift_masks(AttentionProblem& problem) {
@@ -108,6 +117,13 @@ TwistedAttention::TwistedAttention(const AttentionProblem& problem, Twist twist,
       change([](AttentionProblem& p) { p.rules.softcap = 0; });
       break;
     case Twist::kMaskAfterSoftmax:
+      change([parameter](AttentionProblem& p) {
+        if (parameter == 0) return lift_masks(p);
+        if (parameter == 1) p.mask.reset();
+        if (parameter == 2) p.rules.causal = false;
+        if (parameter == 3) p.rules.window_left = p.rules.window_right = -1;
+      });
+      break;
     case Twist::kHiddenByNumber:
     case Twist::kHiddenByAddition:
     case Twist::kMeanWhereDead:
@@ -172,6 +188,7 @@ void TwistedAttention::row(Index b, Index h, Index i, AttentionRow& row) const {
       if (dead) return;
       double sum = narrow_exp(sink_of(problem_, h), parameter_);
       for (double score : row.scores) sum += narrow_exp(score, parameter_);
+      sum = narrow(sum, parameter_);
       weigh(row, sum, [this](double score) { return narrow_exp(score, parameter_); });
       return mix(problem_, b, h, row);
     }

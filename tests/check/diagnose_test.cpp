@@ -185,6 +185,40 @@ TEST(Diagnose, LawsNameWhatNothingElseExplains) {
   EXPECT_THAT(names_for(leak), ::testing::Contains("causal-leak"));
 }
 
+TEST(Diagnose, RowsMaySeeLaterKeysEachAsManyAsItLikes) {
+  AttentionProblem problem = random_problem({.q_len = 7, .kv_len = 7}, 67);
+  problem.rules.causal = true;
+  problem.sinks = {0.5, -1};
+  AttentionProblem open = problem;
+  open.rules.causal = false;
+  open.mask = Tensor<double>({1, 2, 7, 7});
+  for (Index n = 0; n < 2 * 49; ++n) {
+    const Index i = n / 7 % 7;
+    const Index later = n >= 49 && i % 2 == 1 ? i % 4 : 0;  // head 0 is right
+    open.mask->data()[n] = n % 7 <= i + later ? 1 : 0;
+  }
+  const AttentionCase leak = with_out(problem, reference_attention(open, false, 1).out);
+  EXPECT_THAT(names_for(leak), ElementsAre("causal-leak"));
+  AttentionCase more = leak;
+  more.out->values.back() += 0.1;  // a row that no number of keys explains
+  EXPECT_THAT(names_for(more), ElementsAre("numeric-error"));
+}
+
+TEST(Diagnose, RowsThatAreAllHiddenMayHoldTheMean) {
+  AttentionProblem problem = random_problem({.q_len = 1, .kv_len = 9}, 68);
+  problem.mask = Tensor<double>({1, 1, 1, 9});  // zeros: all is hidden, and the truth is 0
+  const Supposition mean{"", [](const AttentionProblem& p) { return p; }, Twist::kMeanWhereDead};
+  EXPECT_THAT(names_for(with_out(problem, mean.answer(problem, 1).out)),
+              Contains("fully-masked-mean"));
+}
+
+TEST(Diagnose, AnOutputOfZerosIsConstant) {
+  const AttentionProblem problem = random_problem({}, 69);
+  Tensor<double> out = reference_attention(problem, false, 1).out;
+  std::fill(out.values.begin(), out.values.end(), 0.0);
+  EXPECT_THAT(names_for(with_out(problem, out)), ElementsAre("constant-output"));
+}
+
 TEST(Diagnose, NothingIsSaidOfWhatPasses) {
   const AttentionProblem problem = random_problem({}, 66);
   EXPECT_THAT(names_for(with_out(problem, reference_attention(problem, false, 1).out)),
