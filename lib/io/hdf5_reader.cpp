@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
+#include <functional>
 #include <utility>
 
 #include "core/error.h"
@@ -192,7 +193,12 @@ void Hdf5Reader::read_runs(std::string_view path, Index first, Index run, Index 
   dataset.read_runs(first, run, stride, runs, out);
   if (run == 0 || runs == 0) return;
   const auto [begin, bytes] = dataset.bytes_of(first, (runs - 1) * stride + run);
-  impl_->source.forget(begin - impl_->source.bytes().data(), bytes);
+  // Small datasets stand within their header, of which the library keeps a copy of its own.
+  const std::span<const std::byte> all = impl_->source.bytes();
+  const std::less_equal<> before;
+  if (before(all.data(), begin) && before(begin + bytes, all.data() + all.size())) {
+    impl_->source.forget(begin - all.data(), bytes);
+  }
 }
 
 template Tensor<float> Hdf5Reader::read(std::string_view) const;

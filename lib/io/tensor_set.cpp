@@ -61,6 +61,7 @@ StoredTensor in_type(const StoredTensor& tensor, DType type, const std::string& 
 
 void TensorSet::put(StoredTensor tensor) {
   tensor.path = clean_path(tensor.path);
+  if (tensor.path == "/") throw DataError("/ is the file itself: a tensor needs a name");
   for (StoredTensor& held : tensors_) {
     if (held.path == tensor.path) {
       held = std::move(tensor);

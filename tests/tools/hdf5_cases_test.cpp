@@ -179,6 +179,16 @@ TEST(Hdf5Cases, ThroughAPipe) {
   });
 }
 
+// All of a file against itself: equal, different where a NaN is, or refused.
+TEST(Hdf5Cases, ComparingSurvives) {
+  TruthCount count;
+  each_case(count, [](const json&, const json&, const std::filesystem::path& file) {
+    const RunResult got = run_shell(fmt::format("tensor-diff {} {}", quoted(file), quoted(file)));
+    EXPECT_FALSE(got.timed_out);
+    EXPECT_LE(got.status, kData) << got.err;
+  });
+}
+
 // Listing walks through all of a hostile file; whatever it finds, it ends and says one thing.
 TEST(Hdf5Cases, ListingSurvives) {
   TruthCount count;

@@ -68,6 +68,13 @@ int run_case(const CheckOptions& o, cli::Session& session) {
                                    file->name()));
     }
   }
+  for (const char* option : {"fused-order", "rope-style", "rope-base", "rotary-dim", "pos0",
+                             "qk-stage", "weights-transposed", "head-dim", "kv-proj", "qkv-proj",
+                             "out-proj", "joined-heads", "layer-output"}) {
+    if (!session.given(option)) continue;
+    throw UsageError(fmt::format("--{} is of a layer: {}", option,
+                                 file ? file->name() + " holds none" : "--input is missing"));
+  }
   const bool whole = o.maps || o.show || o.tolerance;
   return check_subject(read_subject(o, Values::kNeeded,
                                     whole ? Residence::kMemory : Residence::kFile, std::move(file)),

@@ -87,6 +87,10 @@ void check_combinations(const cli::OptionTable& table, const CheckOptions& o) {
     }
   } else if (bare) {
     for (const std::string& name : kRuleOptions) refuse(name, "needs --input or --q");
+    for (const char* name : {"fused-order", "rope-style", "rope-base", "rotary-dim", "pos0",
+                             "qk-stage", "weights-transposed", "head-dim"}) {
+      refuse(name, "needs --input, a layer");
+    }
   } else {
     refuse("tokens", "makes its own tokens: it does not go with other inputs");
   }

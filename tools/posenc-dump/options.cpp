@@ -231,7 +231,16 @@ void check_kind_options(const PosencOptions& o, const cli::Session& session) {
   if (session.given("layer-type") && o.config.empty()) {
     throw UsageError("--layer-type chooses among the layers of --config");
   }
-  if (!o.apply.empty() || !o.check.empty()) return;
+  if (!o.check.empty()) return;
+  if (o.kind == kRope && o.config.empty() && !session.given("scaling")) {
+    for (const char* option :
+         {"factor", "original-max-position-embeddings", "seq-len", "beta-fast", "beta-slow",
+          "truncate", "attention-factor", "mscale", "mscale-all-dim", "low-freq-factor",
+          "high-freq-factor", "long-factor", "short-factor"}) {
+      if (session.given(option)) throw UsageError(fmt::format("--{} needs --scaling", option));
+    }
+  }
+  if (!o.apply.empty()) return;
   if (o.kind == kLearned) {
     if (o.input.empty()) throw UsageError("--input is missing: whose learned table");
     return;
