@@ -19,24 +19,54 @@ namespace {
 // FlashAttention's tests allow a gradient three times the error of an honest one.
 constexpr double kHonestTimes = 3;
 
-double longest_row(const Tensor<double>& tensor) {
-  double longest = 0;
-  const Matrix<const double> rows = tensor.matrix();
-  for (Index i = 0; i < rows.rows(); ++i) {
-    double square = 0;
-    for (Index c = 0; c < rows.cols(); ++c) square += rows(i, c) * rows(i, c);
-    if (std::isfinite(square)) longest = std::max(longest, square);
+// The longest rows that take part: padding, and queries that see nothing, may hold any numbers.
+struct LongestRows {
+  double q = 0, k = 0, v = 0, d_out = 0;
+};
+
+double length(const double* row, Index features) {
+  double square = 0;
+  for (Index c = 0; c < features; ++c) square += row[c] * row[c];
+  return std::isfinite(square) ? std::sqrt(square) : 0;
+}
+
+LongestRows longest_rows(const AttentionProblem& problem, const Tensor<double>& d_out) {
+  LongestRows longest;
+  std::vector<char> seen(static_cast<std::size_t>(problem.batch() * problem.kv_heads()) *
+                         static_cast<std::size_t>(problem.kv_len()));
+  Index at = 0;
+  for (Index b = 0; b < problem.batch(); ++b) {
+    for (Index h = 0; h < problem.heads(); ++h) {
+      const Index kv_head = problem.kv_head_of(h);
+      char* of_head = seen.data() + (b * problem.kv_heads() + kv_head) * problem.kv_len();
+      for (Index i = 0; i < problem.q_len(); ++i, ++at) {
+        const Sight sight = sight_of(problem, b, i);
+        bool any = false;
+        for (Index j = sight.first; j < sight.end; ++j) {
+          if (!mask_allows(problem, b, h, i, j)) continue;
+          any = true;
+          if (of_head[j] != 0) continue;
+          of_head[j] = 1;
+          longest.k = std::max(longest.k, length(problem.k_row(b, kv_head, j), problem.head_dim()));
+          longest.v =
+              std::max(longest.v, length(problem.v_row(b, kv_head, j), problem.value_dim()));
+        }
+        if (!any) continue;
+        longest.q = std::max(longest.q, length(problem.q_row(b, h, i), problem.head_dim()));
+        longest.d_out = std::max(
+            longest.d_out, length(d_out.data() + at * problem.value_dim(), problem.value_dim()));
+      }
+    }
   }
-  return std::sqrt(longest);
+  return longest;
 }
 
 // dP and delta nearly cancel where a row sees few keys: what is left is as exact as they are, not
 // as exact as its own size. Two units of their largest, times the rows they meet in dQ and dK; a
 // gradient smaller than what this stands for is allowed as much.
-double cancelled_size(const AttentionProblem& problem, const Tensor<double>& d_out, DType dtype) {
-  const double largest = longest_row(d_out) * longest_row(problem.v) *
-                         std::max(longest_row(problem.q), longest_row(problem.k)) *
-                         std::abs(problem.scale());
+double cancelled_size(const LongestRows& longest, double scale, DType dtype) {
+  const double largest =
+      longest.d_out * longest.v * std::max(longest.q, longest.k) * std::abs(scale);
   return 2 * storage_rounding(dtype) * largest / tolerance_floor(dtype);
 }
 
@@ -92,7 +122,8 @@ GradientLimits gradient_limits(const AttentionProblem& problem, const Tensor<dou
                                const AttentionGradient& truth, DType dtype, bool round_steps,
                                int threads) {
   const bool wide = dtype == DType::kF32 || dtype == DType::kF64;
-  const double least = wide ? cancelled_size(problem, d_out, dtype) : 0;
+  const LongestRows longest = longest_rows(problem, d_out);
+  const double least = wide ? cancelled_size(longest, problem.scale(), dtype) : 0;
   LimitFinder d_q(truth.d_q, dtype, least);
   LimitFinder d_k(truth.d_k, dtype, least);
   LimitFinder d_v(truth.d_v, dtype);
@@ -107,7 +138,7 @@ GradientLimits gradient_limits(const AttentionProblem& problem, const Tensor<dou
   LimitFinder d_sinks(truth.d_sinks, dtype);
   Limits of_sinks = d_sinks.limits();
   of_sinks.max_error += static_cast<double>(problem.q_len()) * 4 * storage_rounding(dtype) *
-                        longest_row(d_out) * longest_row(problem.v);
+                        longest.d_out * longest.v;
   of_sinks.mean_error = of_sinks.max_error;
   return {d_q.limits(kHonestTimes), d_k.limits(kHonestTimes), d_v.limits(kHonestTimes), of_sinks};
 }

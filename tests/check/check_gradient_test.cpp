@@ -182,6 +182,21 @@ TEST(CheckGradient, OneWrongNumberIsFoundAndPlaced) {
   EXPECT_THAT(names_of(verdict.diagnosis), ElementsAre("numeric-error"));
 }
 
+TEST(CheckGradient, LargePaddingHidesNoMistake) {
+  AttentionProblem problem = random_problem({.q_len = 6, .kv_len = 6}, 57);
+  problem.kv_lens.assign(static_cast<std::size_t>(problem.batch()), 4);
+  for (Tensor<double>* tensor : {&problem.k, &problem.v}) {
+    const Index features = tensor->dim(3);
+    for (std::size_t n = 0; n < tensor->values.size(); ++n) {
+      if (static_cast<Index>(n) / features % 6 >= 4) tensor->values[n] = 1e9;
+    }
+  }
+  AttentionCase recorded = recorded_in(DType::kF32, problem, 8);
+  EXPECT_EQ(verdict_of(recorded).outcome(), Outcome::kPass);
+  for (double& value : recorded.gradient->d_q->values) value *= 2;
+  EXPECT_EQ(verdict_of(recorded).outcome(), Outcome::kFail);
+}
+
 TEST(CheckGradient, NaNIsSaid) {
   AttentionCase recorded = recorded_in(DType::kF32, grouped(), 10);
   recorded.gradient->d_q->values[3] = std::nan("");
