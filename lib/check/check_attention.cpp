@@ -14,7 +14,7 @@
 #include "check/honest_limits.h"
 #include "check/input_check.h"
 #include "check/large_diagnosis.h"
-#include "check/laws.h"
+#include "check/law_book.h"
 #include "core/text.h"
 
 namespace attn {
@@ -66,7 +66,7 @@ class Examination {
     report_.of_out = allowed_.out;
     if (inputs_) add(*inputs_);
     check_equality();
-    check_laws();
+    for (Check& check : laws_.checks(outline_, allowed_.out)) add(std::move(check));
     check_kernel();
     note_assumption();
     note_sample();
@@ -127,7 +127,7 @@ class Examination {
       of_kernel(kernel_weights_, fast.weights, truth.weights);
       of_kernel(kernel_scores_, fast.scores, truth.scores);
     }
-    examine_laws(recorded, truth, origin);
+    laws_.add(recorded, truth, origin, settings_.threads);
     if (plan_.size() == 1) {
       report_.truth = std::move(truth);
       report_.fast = std::move(fast);
@@ -148,7 +148,6 @@ class Examination {
       here.add(*recorded.out, truth.out, origin);
       wrong_.emplace_back(here.max_error(), here.where());
       out_.difference.add(*recorded.out, truth.out, origin);
-      size_of_given_.add(*recorded.out);
     }
     if (recorded.weights) weights_.difference.add(*recorded.weights, truth.weights, origin);
     if (recorded.scores) compare_scores(recorded, truth, origin);
@@ -189,21 +188,6 @@ class Examination {
       lse.data()[row] = problem.sinks[static_cast<std::size_t>(head)];
     }
     return lse;
-  }
-
-  void examine_laws(const AttentionCase& recorded, const AttentionAnswer& truth,
-                    const std::vector<Index>& origin) {
-    rows_sum_.add(rows_sum_to_one(recorded, truth), origin);
-    in_range_.add(weights_in_range(recorded), origin);
-    future_.add(future_weights_zero(recorded), origin);
-    hidden_.add(hidden_weights_zero(recorded), origin);
-    within_.add(out_within_values(recorded, 0), origin);
-    one_key_.add(one_key_gives_its_value(recorded), origin);
-    first_row_.add(first_causal_row(recorded), origin);
-    equal_keys_.add(equal_keys_give_the_mean(recorded, 0), origin);
-    constant_.add(constant_values_stay(recorded, 0), origin);
-    permutation_.add(recorded, origin, settings_.threads);
-    probe_.add(causal_probe(recorded, {}), origin);
   }
 
   void find_limits() {
@@ -294,23 +278,6 @@ class Examination {
     return compare("scores", early_scores_.difference, allowed);
   }
 
-  void check_laws() {
-    const double of_out = allowed_.out.max_error;
-    for (const LawSum* law : {&rows_sum_, &in_range_, &future_, &hidden_}) add(law->result());
-    add(within_.result(of_out));
-    add(one_key_.result());
-    // Worth a line only where they apply.
-    for (const Check& check :
-         {first_row_.result(), equal_keys_.result(of_out), constant_.result(of_out)}) {
-      if (check.outcome != Outcome::kNotChecked) add(check);
-    }
-    const DType dtype = problem_.rules.dtype;
-    add(permutation_.result(outline_.stored.out_perm, dtype, allowed_.out));
-    const Limits twice = {2 * allowed_.out.max_error, 2 * allowed_.out.mean_error};
-    add(probe_.result(
-        kept_in(outline_.stored.probe_out, dtype, twice, size_of_given_.size()).max_error));
-  }
-
   void check_kernel() {
     std::vector<Check>& checks = report_.kernel.checks;
     checks.push_back(compare("out", kernel_out_.difference, single_.out));
@@ -335,45 +302,19 @@ class Examination {
 
   // Of a large case: some rows where the error sits, then what explains them in full.
   void diagnose_part() {
-    const auto failed_here = [this](const char* name) { return check_failed(report_.verdict, name); };
-    const DifferenceSum& worst = failed_here("out")       ? out_.difference
-                                 : failed_here("weights") ? weights_.difference
-                                 : failed_here("scores")  ? scores_.difference
-                                                          : lse_.difference;
-    const CasePart place = part_to_diagnose(outline_, worst.where());
-    if (place.rows == 0) {
-      report_.remarks.emplace_back(
-          "known mistakes were not tried: the keys of one row do not fit into memory");
-      return;
-    }
-    const AttentionCase part = source_.part(place);
-    const AttentionAnswer truth = reference_attention(part.problem, true, settings_.threads);
-    const Findings findings{
-        part,         truth,          allowed_.out, allowed_.weights, allowed_.scores,
-        allowed_.lse, report_.verdict};
-    report_.verdict.diagnosis = diagnose(findings, settings_.threads);
-    std::vector<Candidate> tried = candidates(findings, report_.verdict.diagnosis);
-    const Index rows = truth.lse.size();
-    const Index all_rows = problem_.batch() * problem_.heads() * problem_.q_len();
-    const bool of_out = failed_here("out");
+    const auto failed_here = [this](const char* name) {
+      return check_failed(report_.verdict, name);
+    };
+    const Compared& worst = failed_here("out")       ? out_
+                            : failed_here("weights") ? weights_
+                            : failed_here("scores")  ? scores_
+                                                     : lse_;
     const double left = work_;
     work_ = done_ + left;
-    confirm(
-        source_, of_out ? Subject::Part::kOut : Subject::Part::kLse,
-        of_out ? allowed_.out : allowed_.lse, of_out ? sizes_.out.max_error : sizes_.lse.max_error,
-        settings_.threads,
-        [&](Index done) {
-          advance(left * static_cast<double>(done) / static_cast<double>(all_rows));
-        },
-        tried);
-    for (const Candidate& one : tried) {
-      report_.remarks.push_back(confirmation_text(one, rows, all_rows));
-    }
-    if (tried.empty()) {
-      report_.remarks.push_back(fmt::format("known mistakes were tried on {} of {} rows, around {}",
-                                            grouped(rows), grouped(all_rows),
-                                            place_text(worst.where())));
-    }
+    report_.verdict.diagnosis = diagnose_large(
+        {source_, report_.verdict, allowed_, worst.difference.where(), worst.size.size().max_error,
+         settings_.threads, [&](double share) { advance(left * share); }},
+        report_.remarks);
   }
 
   void summarise_errors(const AttentionCase& whole, const AttentionAnswer& truth) {
@@ -416,12 +357,9 @@ class Examination {
   std::optional<Check> inputs_;
   Compared out_, weights_, scores_, early_scores_, lse_;
   Compared kernel_out_, kernel_lse_, kernel_weights_, kernel_scores_;
-  SizeSum size_of_given_;
   bool sentinel_ = false;
   std::vector<std::pair<double, std::vector<Index>>> wrong_;  // each part's largest error of out
-  LawSum rows_sum_, in_range_, future_, hidden_, within_, one_key_;
-  LawSum first_row_, equal_keys_, constant_, probe_;
-  PermutationSum permutation_;
+  LawBook laws_;
 
   std::optional<HonestSample> sample_;
   AnswerLimits sizes_;    // of the truth

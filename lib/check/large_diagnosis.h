@@ -5,7 +5,8 @@
 #include <vector>
 
 #include "check/case_part.h"
-#include "check/matcher.h"
+#include "check/diagnose.h"
+#include "check/honest_limits.h"
 
 namespace attn {
 
@@ -14,25 +15,20 @@ namespace attn {
 /// sight and some on both sides. No rows where not even one row's keys fit.
 CasePart part_to_diagnose(const AttentionCase& outline, const std::vector<Index>& worst);
 
-/// A supposition that fits the rows that were tried.
-struct Candidate {
-  std::string name;
-  std::string detail;
-  bool in_full = false;    // it was held against all rows
-  bool confirmed = false;  // and fits them
-  Check check;             // how far all rows are from it
+/// What is known of a large case that failed.
+struct LargeFindings {
+  const PartedCase& source;
+  const Verdict& verdict;
+  const AnswerLimits& allowed;
+  std::vector<Index> worst;  // where the largest error of the first failing record sits
+  double truth_size = 0;     // the largest number of that record's truth
+  int threads = 1;
+  std::function<void(double)> done;  // told each share of all rows that has been tried
 };
 
-/// The suppositions of these names that fit the findings of a part, which come from its rows.
-std::vector<Candidate> candidates(const Findings& of_part, const std::vector<Diagnosis>& found);
-
-/// Holds the candidates against out (or lse, where out was not recorded) of the whole case, a run
-/// of rows at a time. A candidate stays as it is where one sequence's keys do not fit into memory.
-/// `allowed` are the limits and `truth_size` is the largest number of the truth. Calls done(rows).
-void confirm(const PartedCase& source, Subject::Part part, const Limits& allowed, double truth_size,
-             int threads, const std::function<void(Index)>& done, std::vector<Candidate>& tried);
-
-/// "causal-missing: found on 256 rows, holds on all 524,288", or where it does not.
-std::string confirmation_text(const Candidate& candidate, Index rows_tried, Index all_rows);
+/// Tries known mistakes on some rows, then what explains these on all: a remark says whether it
+/// holds there, or what was not tried.
+std::vector<Diagnosis> diagnose_large(const LargeFindings& findings,
+                                      std::vector<std::string>& remarks);
 
 }  // namespace attn
