@@ -72,7 +72,12 @@ std::vector<std::string> assumptions(const CaseAttributes& given, const CaseAttr
   note(given.softcap.has_value(), "no softcap");
   if (problem.mask) note(used.mask_type.has_value(), "a boolean mask, 1 = may attend");
   if (recorded.scores) note(given.scores_stage.has_value(), "scores after the mask");
-  if (problem.mask || !problem.kv_lens.empty() || !problem.cu_seqlens_k.empty()) {
+  const AttentionRules& rules = problem.rules;
+  const bool before_keys = rules.causal &&
+                           rules.causal_alignment == CausalAlignment::kBottomRight &&
+                           problem.q_len() > problem.kv_len();
+  if (problem.mask || !problem.kv_lens.empty() || !problem.cu_seqlens_k.empty() || before_keys ||
+      problem.kv_len() == 0) {
     note(given.fully_masked.has_value(), "zeros for rows that see nothing");
   }
   if (heads_are_joined(*used.layout)) {

@@ -102,7 +102,11 @@ bool out_has_factors(const Findings& f, std::string& detail) {
       product += truth[c] * given[c];
     }
     if (!std::isfinite(square) || !std::isfinite(product)) return false;
-    if (square == 0) continue;
+    if (square == 0) {
+      const auto zero = [&f](double x) { return std::abs(x) <= f.of_out.max_error; };
+      if (!std::all_of(given, given + features, zero)) return false;
+      continue;
+    }
     const double factor = product / square;
     for (Index c = 0; c < features; ++c) {
       const double allowed = 2 * f.of_out.max_error * std::max(1.0, std::abs(factor));

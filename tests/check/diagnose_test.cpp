@@ -212,6 +212,15 @@ TEST(Diagnose, RowsThatAreAllHiddenMayHoldTheMean) {
               Contains("fully-masked-mean"));
 }
 
+TEST(Diagnose, NumbersInAHiddenRowAreNoFactor) {
+  AttentionProblem problem = random_problem({.q_len = 4, .kv_len = 2}, 70);
+  problem.rules.causal = true;
+  problem.rules.causal_alignment = CausalAlignment::kBottomRight;
+  Tensor<double> out = reference_attention(problem, false, 1).out;
+  out.values[0] = 0.3;
+  EXPECT_THAT(names_for(with_out(problem, out)), ElementsAre("numeric-error"));
+}
+
 TEST(Diagnose, AnOutputOfZerosIsConstant) {
   const AttentionProblem problem = random_problem({}, 69);
   Tensor<double> out = reference_attention(problem, false, 1).out;
