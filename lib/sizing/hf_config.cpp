@@ -7,9 +7,9 @@
 
 #include "core/error.h"
 #include "core/text.h"
+#include "io/json_text.h"
 #include "sizing/config_reader.h"
 #include "sizing/families/family.h"
-#include "io/json_text.h"
 #include "sizing/weights.h"
 
 namespace attn {

@@ -36,7 +36,8 @@ TEST(ReferenceGradient, IsTheSlopeOfTheReferenceUnderEveryRule) {
   for (std::uint64_t seed = 0; seed < 60; ++seed) {
     AttentionProblem problem = any_problem(seed);
     const Index terms = problem.batch() * problem.heads() * problem.q_len() * problem.kv_len();
-    if (terms * (problem.q.size() + problem.k.size() + problem.v.size()) > 500000) continue;  // slow
+    if (terms * (problem.q.size() + problem.k.size() + problem.v.size()) > 500000)
+      continue;  // slow
     problem.rules.fully_masked = FullyMasked::kZero;
     const Tensor<double> d_out = any_d_out(problem, seed);
     const AttentionGradient gradient = reference_gradient(problem, d_out, 1);

@@ -24,7 +24,8 @@ struct Listing {
   std::string tokenizer;  ///< its kind; empty: ids only
 };
 
-/// One line: "gpt2: 2 blocks, width 64, 4 heads of 16, 65 tokens; 106,304 parameters in 28 tensors".
+/// One line: "gpt2: 2 blocks, width 64, 4 heads of 16, 65 tokens; 106,304 parameters in 28
+/// tensors".
 std::string summary_line(const Listing& listing);
 
 /// The whole in a format; with_tensors: each tensor's line too.
