@@ -134,7 +134,8 @@ TEST(RopeConfig, RefusesInOneLine) {
             "linear, ntk, "
             "dynamic, yarn, llama3 and longrope");
   EXPECT_EQ(complaint(R"({"head_dim": 8, "partial_rotary_factor": 0.4})"),
-            "config.json: an even number of features must turn, from 2 to head_dim 8, not 3");
+            "config.json: an even number of features must turn, from 2 to head_dim 8, not 3 "
+            "(partial_rotary_factor, rotary_dim or head_dim)");
   EXPECT_EQ(complaint(R"({"model_type": "gpt2", "n_embd": 8, "n_head": 2})"),
             "config.json: model_type 'gpt2' has no rotary positions");
 }
