@@ -299,7 +299,8 @@ int main(int argc, char** argv) {
        .summary = "look into an HDF5 or NumPy file or pipe: shape, type and values of a tensor",
        .usage = "[OPTIONS] FILE",
        .examples = {{"tensor-show model.h5 --list", "what a file holds"},
-                    {"posenc-dump --length 8 --dim 4 -o - | tensor-show - --dataset /table", "a tensor from a pipe"},
+                    {"posenc-dump --length 8 --dim 4 -o - | tensor-show - --dataset /table",
+                     "a tensor from a pipe"},
                     {"tensor-show maps.h5 --dataset /weights --slice 0,2 --show",
                      "one head's attention as a picture"}},
        .notes = "Statistics are over the finite values. JSON has "
