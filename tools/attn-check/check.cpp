@@ -28,7 +28,7 @@ namespace {
 constexpr Index kThousand = 1000;  // what the library counts to
 
 // What nobody said, and, where the case fails, which of it would make it pass.
-void note_assumptions(const Subject& subject, AttentionReport& found, int threads) {
+void note_assumptions(const CheckSubject& subject, AttentionReport& found, int threads) {
   const std::vector<std::string>& assumed = subject.recorded.assumed;
   found.remarks.insert(found.remarks.begin(), assumed.begin(), assumed.end());
   if (found.verdict.outcome() != Outcome::kFail || subject.stored) return;
@@ -81,7 +81,7 @@ int run_case(const CheckOptions& o, cli::Session& session) {
                        o, o.input.empty(), session);
 }
 
-int check_subject(const Subject& subject, const CheckOptions& o, bool steps,
+int check_subject(const CheckSubject& subject, const CheckOptions& o, bool steps,
                   cli::Session& session) {
   const AttentionProblem& problem = subject.recorded.problem;
   const bool small = steps && problem.batch() * problem.heads() == 1 &&

@@ -11,7 +11,7 @@ namespace attn {
 int run_case(const CheckOptions& options, cli::Session& session);
 
 /// The same of one that was read; `steps` prints the steps of small ones first.
-int check_subject(const Subject& subject, const CheckOptions& options, bool steps,
+int check_subject(const CheckSubject& subject, const CheckOptions& options, bool steps,
                   cli::Session& session);
 
 /// kNo where a check failed.

@@ -120,7 +120,7 @@ std::vector<std::string> words_on(const JointDiagnosis& joint, std::size_t faili
 CheckedFile check_file(const fs::path& path, const CheckOptions& o) {
   CheckOptions one = o;
   one.input = path.string();
-  const Subject subject = read_subject(one, Values::kNeeded, Residence::kFile);
+  const CheckSubject subject = read_subject(one, Values::kNeeded, Residence::kFile);
   CheckSettings settings;
   settings.threads = static_cast<int>(o.threads);
   CheckedFile file;

@@ -139,7 +139,7 @@ std::vector<Heads> heads_of_dump(const TensorFile& file, const std::vector<Index
 
 // A case: its own weights where it has them, else those that q and k give.
 Heads heads_of_case(const CheckOptions& o, const std::vector<Index>& ids) {
-  const Subject subject = read_subject(o, Values::kOptional);
+  const CheckSubject subject = read_subject(o, Values::kOptional);
   const AttentionProblem& problem = subject.recorded.problem;
   check_tokens(ids, problem.kv_len());
   std::vector<Index> rows(static_cast<std::size_t>(problem.q_len()));

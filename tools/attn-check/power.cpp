@@ -96,7 +96,7 @@ Json power_json(const std::vector<MistakePower>& power, const HouseRule& house) 
 }  // namespace
 
 int run_power(const CheckOptions& o, cli::Session& session) {
-  const Subject subject = read_subject(o);
+  const CheckSubject subject = read_subject(o);
   const AttentionProblem& problem = subject.recorded.problem;
   const HouseRule house = o.tolerance.value_or(HouseRule{});
   const std::vector<MistakePower> power =

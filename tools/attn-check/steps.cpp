@@ -150,7 +150,7 @@ std::string entropy_text(const HeadSteps& steps, Index first_row) {
   return table.text();
 }
 
-void print_projection(const Subject& subject, cli::Report& report) {
+void print_projection(const CheckSubject& subject, cli::Report& report) {
   const AttentionProblem& problem = subject.recorded.problem;
   if (!subject.tokens) {
     report.print("1. project  q, k and v are given: nothing to do\n");
@@ -222,11 +222,11 @@ bool anything_recorded(const AttentionCase& recorded) {
 }
 
 // The tutorial's tokens, or random ones.
-Subject example_subject(const CheckOptions& o) {
+CheckSubject example_subject(const CheckOptions& o) {
   const AttentionExample example =
       o.tokens ? random_example(*o.tokens, static_cast<std::uint64_t>(o.seed))
                : three_token_example();
-  Subject subject;
+  CheckSubject subject;
   subject.name = o.tokens ? fmt::format("{} random tokens", *o.tokens) : "three tokens";
   subject.recorded.problem = example.problem;
   apply(o.attributes, subject.recorded);
@@ -241,7 +241,7 @@ Subject example_subject(const CheckOptions& o) {
 
 int run_steps(const CheckOptions& o, cli::Session& session) {
   const bool bare = o.input.empty() && o.names.empty() && o.projection.empty();
-  const Subject subject = bare ? example_subject(o) : read_subject(o, Values::kOptional);
+  const CheckSubject subject = bare ? example_subject(o) : read_subject(o, Values::kOptional);
   const AttentionProblem& problem = subject.recorded.problem;
   const Selection chosen = select(problem, o, 1);
   cli::Report& report = session.report();

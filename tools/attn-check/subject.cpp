@@ -13,7 +13,7 @@ namespace attn {
 namespace {
 
 // q, k and v made of tokens, all typed or from files of their own.
-Subject subject_of_tokens(const CheckOptions& o, const ReadLimits& limits) {
+CheckSubject subject_of_tokens(const CheckOptions& o, const ReadLimits& limits) {
   const auto tensor = [&](const char* name) -> std::optional<Tensor<double>> {
     const auto given = o.projection.find(name);
     if (given == o.projection.end()) return std::nullopt;
@@ -23,7 +23,7 @@ Subject subject_of_tokens(const CheckOptions& o, const ReadLimits& limits) {
     if (read.rank() == 1) read.shape.insert(read.shape.begin(), 1);
     return read;
   };
-  Subject subject;
+  CheckSubject subject;
   subject.name = "tokens";
   subject.attributes = o.attributes;
   subject.tokens = TokenProjection{};
@@ -60,11 +60,11 @@ Subject subject_of_tokens(const CheckOptions& o, const ReadLimits& limits) {
 
 }  // namespace
 
-Subject read_subject(const CheckOptions& o, Values values, Residence residence,
-                     std::optional<TensorFile> file) {
+CheckSubject read_subject(const CheckOptions& o, Values values, Residence residence,
+                          std::optional<TensorFile> file) {
   const ReadLimits limits{.max_bytes = o.max_bytes};
   if (o.projection.count("x") != 0) return subject_of_tokens(o, limits);
-  Subject subject;
+  CheckSubject subject;
   subject.name = "numbers";
   subject.attributes = o.attributes;
   if (o.input.empty()) {

@@ -13,7 +13,7 @@
 namespace attn {
 
 /// What a file holds, or what the options themselves hold.
-struct Subject {
+struct CheckSubject {
   std::string name;     // of the file, or "numbers"
   std::string history;  // of the file
   AttentionCase recorded;
@@ -31,8 +31,8 @@ enum class Residence { kMemory, kFile };
 
 /// Reads the case that a command line is about. Where values are optional and there are none, keys
 /// stand in for them. `file` is the input, where it is open already.
-Subject read_subject(const CheckOptions& options, Values values = Values::kNeeded,
-                     Residence residence = Residence::kMemory,
-                     std::optional<TensorFile> file = std::nullopt);
+CheckSubject read_subject(const CheckOptions& options, Values values = Values::kNeeded,
+                          Residence residence = Residence::kMemory,
+                          std::optional<TensorFile> file = std::nullopt);
 
 }  // namespace attn

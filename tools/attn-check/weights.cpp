@@ -92,8 +92,9 @@ std::string picture(const std::vector<Map>& maps, const AttentionProblem& proble
                               : cli::heat_maps(pictures, terminal);
 }
 
-void write_weights(const CheckOptions& o, const Subject& subject, const Tensor<double>& weights,
-                   const Selection& chosen, const std::string& history) {
+void write_weights(const CheckOptions& o, const CheckSubject& subject,
+                   const Tensor<double>& weights, const Selection& chosen,
+                   const std::string& history) {
   Tensor<float> stored(weights.shape);
   for (std::size_t n = 0; n < stored.values.size(); ++n) {
     stored.values[n] = static_cast<float>(weights.values[n]);
@@ -123,7 +124,7 @@ void write_weights(const CheckOptions& o, const Subject& subject, const Tensor<d
 
 int run_print_weights(const CheckOptions& o, cli::Session& session) {
   if (!o.output.empty()) check_output(o.output, {o.input});
-  const Subject subject = read_subject(o, Values::kOptional);
+  const CheckSubject subject = read_subject(o, Values::kOptional);
   const AttentionProblem& problem = subject.recorded.problem;
   const Selection chosen = select(problem, o, 0);
   const Tensor<double> weights =
