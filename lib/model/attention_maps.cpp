@@ -7,6 +7,7 @@
 
 #include "core/error.h"
 #include "model/induction_score.h"
+#include "model/looking_pass.h"
 
 namespace attn {
 namespace {
@@ -15,13 +16,6 @@ namespace {
 std::string in_block(const std::string& module, Index block) {
   const std::size_t star = module.find('*');
   return module.substr(0, star) + std::to_string(block) + module.substr(star + 1);
-}
-
-std::vector<std::string> labels_of(std::span<const Index> ids, const Tokenizer& tokenizer) {
-  std::vector<std::string> labels;
-  labels.reserve(ids.size());
-  for (const Index id : ids) labels.push_back(tokenizer.label(id));
-  return labels;
 }
 
 // The weights of every block, out of the probe.
@@ -79,18 +73,9 @@ std::vector<AttentionMaps> attention_maps(const Transformer<float>& model,
   const ModelConfig& config = model.config();
   const bool two_stacks = config.arch == Arch::kEncoderDecoder;
   require_shape(two_stacks == (source_tokenizer != nullptr), "attention maps: source");
-  Workspace work(threads);
   Probe<float> probe;
   probe.want_weights = true;
-  Pass<float> pass = model.pass(work);
-  pass.probe = &probe;
-  const Arena::Scope scope(work.arena());
-  TokenInput input;
-  input.ids = ids;
-  input.rows.seq_len = static_cast<Index>(ids.size());
-  input.source = source;
-  input.source_rows.seq_len = static_cast<Index>(source.size());
-  model.forward(pass, input, nullptr, nullptr, LogitRows::kLast);
+  looking_pass(model, ids, source, LogitRows::kLast, probe, threads);
 
   const std::vector<std::string> tokens = labels_of(ids, tokenizer);
   std::vector<AttentionMaps> all;

@@ -1,42 +1,20 @@
 #include "model/inner_states.h"
 
-#include <algorithm>
+#include <utility>
 
 #include "core/error.h"
+#include "model/looking_pass.h"
 
 namespace attn {
-namespace {
-
-std::vector<std::string> labels_of(std::span<const Index> ids, const Tokenizer& tokenizer) {
-  std::vector<std::string> labels;
-  labels.reserve(ids.size());
-  for (const Index id : ids) labels.push_back(tokenizer.label(id));
-  return labels;
-}
-
-}  // namespace
-
 InnerStates inner_states(const Transformer<float>& model, std::span<const Index> ids,
                          const Tokenizer& tokenizer, std::span<const Index> source,
                          const Tokenizer* source_tokenizer, int threads) {
   require_shape((model.config().arch == Arch::kEncoderDecoder) == (source_tokenizer != nullptr),
                 "inner states: source");
-  Workspace work(threads);
   Probe<float> probe;
   probe.want_hidden = true;
-  Pass<float> pass = model.pass(work);
-  pass.probe = &probe;
-  const Arena::Scope scope(work.arena());
-  TokenInput input;
-  input.ids = ids;
-  input.rows.seq_len = static_cast<Index>(ids.size());
-  input.source = source;
-  input.source_rows.seq_len = static_cast<Index>(source.size());
-  const Matrix<float> logits = model.forward(pass, input, nullptr, nullptr);
-
   InnerStates states;
-  states.logits = Tensor<float>({logits.rows(), logits.cols()});
-  std::copy_n(logits.data(), logits.size(), states.logits.data());
+  states.logits = looking_pass(model, ids, source, LogitRows::kAll, probe, threads);
   for (auto& [name, rows] : probe.hidden) {
     rows.shape = {rows.dim(1), rows.dim(2)};  // the batch is one sequence
     states.hidden[name] = std::move(rows);
