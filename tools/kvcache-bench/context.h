@@ -1,0 +1,22 @@
+#pragma once
+
+#include <string>
+
+#include "bench/bench_table.h"
+#include "bench/cache_experiment.h"
+#include "bench/machine.h"
+#include "cli/session.h"
+#include "kvcache-bench/options.h"
+
+namespace attn {
+
+/// What is decoded; with --counts-only all there is to say, so that it is the same everywhere.
+BenchContext work_context(const BenchOptions& options, const CacheExperiment& experiment);
+
+/// A line on stderr: version, build, threads, processor.
+void note_context(const cli::Session& session, const BenchOptions& options, const Machine& machine);
+
+/// What decodes, as the report's first line has it.
+std::string headline(const BenchOptions& options, const CacheExperiment& experiment);
+
+}  // namespace attn

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bench/decode_subject.h"
+#include "bench/layer_subject.h"
+#include "cli/common_options.h"
+#include "cli/option_table.h"
+#include "core/parallel.h"
+#include "nn/kv_cache.h"
+
+namespace attn {
+
+/// What kvcache-bench's command line says.
+struct BenchOptions {
+  std::string input;
+  std::string output;
+  std::string preset;
+  LayerShape layer;
+  std::optional<Index> head_dim;
+  std::vector<Index> kv_heads;
+  std::vector<Index> tokens = {512};
+  std::vector<Index> prompt = {1};
+  std::vector<Index> new_tokens = {64};
+  bool prompt_apart = false;  // --prompt or --new-tokens instead of --tokens
+  Index page_size = kPageRows;
+  std::vector<CacheKind> caches = {CacheKind::kContiguous, CacheKind::kNone};
+  bool counts_only = false;
+  std::optional<Index> repeats;
+  std::optional<Index> warmup;
+  Index seed = 0;
+  Index threads = available_threads();
+  Index max_bytes = cli::kDefaultMaxBytes;
+  cli::Format format = cli::Format::kText;
+};
+
+/// Declares all options, and the rules about which go together.
+void declare(cli::OptionTable& table, BenchOptions& options);
+
+}  // namespace attn

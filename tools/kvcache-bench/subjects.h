@@ -1,0 +1,24 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "bench/decode_plan.h"
+#include "bench/decode_subject.h"
+#include "kvcache-bench/options.h"
+
+namespace attn {
+
+/// The lengths asked for: given tokens, or every prompt with every number of new ones.
+std::vector<DecodeWork> work_of(const BenchOptions& options);
+
+/// Most tokens of any work; throws UsageError where it could not be counted.
+Index capacity_of(const std::vector<DecodeWork>& work);
+
+/// What decodes: a checkpoint's model, whose file's history is returned too, or a layer for each
+/// number of key-value heads. Throws DataError where memory would not do.
+std::vector<std::unique_ptr<DecodeSubject>> make_subjects(const BenchOptions& options,
+                                                          Index capacity, std::string& history);
+
+}  // namespace attn
