@@ -10,15 +10,6 @@
 namespace attn {
 namespace {
 
-AttentionConfig config_of(const LayerShape& shape) {
-  AttentionConfig config;
-  config.dim = shape.dim;
-  config.heads = shape.heads;
-  config.kv_heads = shape.kv_heads;
-  config.head_dim = shape.head_dim;
-  return config;
-}
-
 KvShape cache_of(const LayerShape& shape, Index capacity) {
   KvShape cache;
   cache.capacity = capacity;
@@ -44,6 +35,15 @@ void validate(const LayerShape& shape) {
   }
 }
 
+AttentionConfig attention_config(const LayerShape& shape) {
+  AttentionConfig config;
+  config.dim = shape.dim;
+  config.heads = shape.heads;
+  config.kv_heads = shape.kv_heads;
+  config.head_dim = shape.head_dim;
+  return config;
+}
+
 double layer_subject_bytes(const LayerShape& shape, Index capacity) {
   const auto real = [](Index value) { return static_cast<double>(value); };
   const double q_width = real(shape.heads) * real(shape.head_dim);
@@ -58,7 +58,7 @@ LayerSubject::LayerSubject(const LayerShape& shape, Index capacity, int threads,
                            Index page_size)
     : CachedSubject(threads),
       shape_(shape),
-      attention_(params_, "attn", config_of(shape)),
+      attention_(params_, "attn", attention_config(shape)),
       tokens_(static_cast<std::size_t>(capacity * shape.dim)) {
   KvShape cache = cache_of(shape, capacity);
   contiguous_.emplace(cache);

@@ -21,6 +21,9 @@ struct LayerShape {
 /// Throws UsageError, which names the options, for counts below 1 and heads that do not divide.
 void validate(const LayerShape& shape);
 
+/// The layer that has this shape.
+AttentionConfig attention_config(const LayerShape& shape);
+
 /// Bytes that a LayerSubject takes at its largest, as a real number: the arguments may be so large
 /// that no integer holds it.
 double layer_subject_bytes(const LayerShape& shape, Index capacity);

@@ -51,6 +51,8 @@ class KvCache {
   /// A window has left the rows before `row` behind: their pages are given back.
   void forget_before(Index sequence, Index row) { self_->forget_before(sequence, row); }
 
+  /// Bytes of one row's keys and values in all layers, without the context's.
+  Index row_bytes() const { return self_->row_bytes(); }
   /// Bytes of the pages that sequences hold, 2 * layers * kv_heads * head_dim numbers a row, and
   /// the context's share.
   Index bytes() const;
