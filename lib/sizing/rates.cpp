@@ -75,7 +75,7 @@ double prefill_flops(const CacheSpec& spec, const Lengths& lengths, double param
 }
 
 DecodeStep decode_step(const CacheSpec& spec, const CacheQuestion& question,
-                       const StepWeights& weights, const Machine& machine) {
+                       const StepWeights& weights, const MachineRates& machine) {
   const auto sequences = static_cast<double>(question.lengths.sequences);
   const KvBytes bytes = kv_bytes(spec, question);
   DecodeStep step;
@@ -101,7 +101,7 @@ std::optional<Index> batch_where_cache_dominates(const CacheSpec& spec, CacheQue
 }
 
 Index largest_batch_at_rate(const CacheSpec& spec, CacheQuestion question,
-                            const StepWeights& weights, const Machine& machine, double rate) {
+                            const StepWeights& weights, const MachineRates& machine, double rate) {
   constexpr Index kMost = 1 << 24;
   return largest_that_fits(kMost, [&](Index sequences) {
     question.lengths.sequences = sequences;

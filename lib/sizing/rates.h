@@ -9,7 +9,7 @@
 namespace attn {
 
 /// What a machine does in a second, all ranks together.
-struct Machine {
+struct MachineRates {
   double bandwidth = 0.0;  ///< bytes; 0: not asked about
   double flops = 0.0;      ///< operations, a multiply-add is 2; 0: not asked about
 };
@@ -42,7 +42,7 @@ double prefill_flops(const CacheSpec& spec, const Lengths& lengths, double param
 /// Bounds, not predictions: nothing overlaps worse than perfectly. Williams, Waterman, Patterson
 /// 2009 (roofline); Pope et al. 2022 (arXiv:2211.05102) section 2 for decoding.
 DecodeStep decode_step(const CacheSpec& spec, const CacheQuestion& question,
-                       const StepWeights& weights, const Machine& machine);
+                       const StepWeights& weights, const MachineRates& machine);
 
 /// The smallest batch whose cache is read in more bytes than the weights; nothing where that never
 /// comes.
@@ -52,6 +52,6 @@ std::optional<Index> batch_where_cache_dominates(const CacheSpec& spec, CacheQue
 /// The largest batch that still gives each sequence `rate` tokens a second by those bounds; 0 where
 /// not even one gets it.
 Index largest_batch_at_rate(const CacheSpec& spec, CacheQuestion question,
-                            const StepWeights& weights, const Machine& machine, double rate);
+                            const StepWeights& weights, const MachineRates& machine, double rate);
 
 }  // namespace attn

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "core/rng.h"
-#include "sizing/model_presets.h"
+#include "sizing/known_models.h"
 
 namespace attn {
 namespace {
@@ -84,7 +84,7 @@ TEST(BudgetProperties, TheInverseIsExact) {
 
 // The sum over layers is the sum of its parts, and nothing shrinks with tokens.
 TEST(SizeProperties, SumsAddUpAndGrow) {
-  for (const ModelPreset& preset : model_presets()) {
+  for (const KnownModel& preset : known_models()) {
     for (const Runtime::Kind kind : {Runtime::Kind::kIdeal, Runtime::Kind::kVllm}) {
       CacheQuestion question = asked("bf16");
       question.runtime.kind = kind;

@@ -6,8 +6,8 @@
 #include <string>
 
 #include "core/error.h"
+#include "sizing/known_models.h"
 #include "sizing/kv_bytes.h"
-#include "sizing/model_presets.h"
 
 namespace attn {
 namespace {
@@ -169,24 +169,24 @@ TEST(HfConfig, DeepNestingIsNoCrash) {
   EXPECT_THAT(refusal(with(", \"x\": \"" + std::string(10'000'000, '[') + "\"")), "accepted");
 }
 
-TEST(ModelPresets, AllResolve) {
-  const auto presets = model_presets();
+TEST(KnownModels, AllResolve) {
+  const auto presets = known_models();
   EXPECT_GE(presets.size(), 10U);
-  for (const ModelPreset& preset : presets) {
+  for (const KnownModel& preset : presets) {
     EXPECT_GT(preset.spec.layer_count(), 0) << preset.name;
     EXPECT_FALSE(preset.source.empty()) << preset.name;
-    EXPECT_EQ(model_preset(preset.name).spec.layer_count(), preset.spec.layer_count());
+    EXPECT_EQ(known_model(preset.name).spec.layer_count(), preset.spec.layer_count());
   }
 }
 
-TEST(ModelPresets, TheIllustrativeModelTakesTwoGiB) {
-  const CacheSpec spec = model_preset("Illustrative").spec;
+TEST(KnownModels, TheIllustrativeModelTakesTwoGiB) {
+  const CacheSpec spec = known_model("Illustrative").spec;
   EXPECT_EQ(kv_bytes(spec, 4096, 1, cache_type("f16", "")).total, Index{2} << 30);
 }
 
-TEST(ModelPresets, AMistypedNameIsAnsweredWithTheNearest) {
+TEST(KnownModels, AMistypedNameIsAnsweredWithTheNearest) {
   try {
-    (void)model_preset("lama-3.1-8b");
+    (void)known_model("lama-3.1-8b");
     FAIL() << "accepted";
   } catch (const UsageError& error) {
     EXPECT_EQ(error.hints().front(), "did you mean 'llama-3.1-8b'?");

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "sizing/model_presets.h"
+#include "sizing/known_models.h"
 
 namespace attn {
 namespace {

@@ -6,8 +6,8 @@
 
 #include "core/error.h"
 #include "sizing/hf_config.h"
+#include "sizing/known_models.h"
 #include "sizing/kv_bytes.h"
-#include "sizing/model_presets.h"
 
 namespace attn {
 namespace {
@@ -40,7 +40,7 @@ TEST(Runtimes, LlamaCppPadsWindowsByAStep) {
 
 // lmstudio-ai/lmstudio-bug-tracker#1862: Qwen3.6-27B, 262144 cells; the state of four sequences.
 TEST(Runtimes, LlamaCppKeepsStatesInF32) {
-  const CacheSpec spec = model_preset("qwen3.5-27b").spec;
+  const CacheSpec spec = known_model("qwen3.5-27b").spec;
   EXPECT_EQ(kv_bytes(spec, asked(Runtime::Kind::kLlamaCpp, 262144)).total, 16384 * kMiB);
   const Index state = kv_bytes(spec, asked(Runtime::Kind::kLlamaCpp, 256, 4)).state;
   EXPECT_EQ(state, 4 * 48 * (3 * 10240 + 786432) * 4);
@@ -49,7 +49,7 @@ TEST(Runtimes, LlamaCppKeepsStatesInF32) {
 
 // ollama/ollama#16958: Gemma-4 26B-A4B in f16, GB as printed.
 TEST(Runtimes, LlamaCppOnGemma4) {
-  const CacheSpec spec = model_preset("gemma-4-26b-a4b").spec;
+  const CacheSpec spec = known_model("gemma-4-26b-a4b").spec;
   const auto gigabytes = [&](Index tokens) {
     return static_cast<double>(kv_bytes(spec, asked(Runtime::Kind::kLlamaCpp, tokens)).total) / 1e9;
   };
@@ -61,16 +61,16 @@ TEST(Runtimes, LlamaCppOnGemma4) {
 
 // gpustack/gguf-parser-go#31 and #32.
 TEST(Runtimes, LlamaCppOnLfm2AndGptOss) {
-  EXPECT_EQ(kv_bytes(model_preset("lfm2-1.2b").spec, asked(Runtime::Kind::kLlamaCpp, 32768)).total,
+  EXPECT_EQ(kv_bytes(known_model("lfm2-1.2b").spec, asked(Runtime::Kind::kLlamaCpp, 32768)).total,
             384 * kMiB);
   CacheQuestion question = asked(Runtime::Kind::kLlamaCpp, 131072);
   question.runtime.ubatch = 2048;
-  EXPECT_EQ(kv_bytes(model_preset("gpt-oss-20b").spec, question).total,
+  EXPECT_EQ(kv_bytes(known_model("gpt-oss-20b").spec, question).total,
             3072 * kMiB + Index{12} * 2048 * 2304);
 }
 
 TEST(Runtimes, LlamaCppIgnoresTheWindowOfPhi3) {
-  const CacheSpec spec = model_preset("phi-3-mini-4k").spec;
+  const CacheSpec spec = known_model("phi-3-mini-4k").spec;
   EXPECT_EQ(kv_bytes(spec, asked(Runtime::Kind::kLlamaCpp, 4096)).total,
             Index{2} * 32 * 3072 * 4096 * 2);
 }
@@ -86,7 +86,7 @@ TEST(Runtimes, LlamaCppSharesOneBufferWhereUnified) {
 
 // vllm-project/vllm-metal#345: 6,291,456 bytes for a block of 16 tokens.
 TEST(Runtimes, VllmTakesPagesOf16) {
-  const CacheSpec spec = model_preset("phi-3.5-mini").spec;
+  const CacheSpec spec = known_model("phi-3.5-mini").spec;
   EXPECT_EQ(kv_bytes(spec, asked(Runtime::Kind::kVllm, 1)).total, 6'291'456);
   EXPECT_EQ(kv_bytes(spec, asked(Runtime::Kind::kVllm, 16)).total, 6'291'456);
   EXPECT_EQ(kv_bytes(spec, asked(Runtime::Kind::kVllm, 17)).total, 2 * 6'291'456);
@@ -131,11 +131,11 @@ TEST(Runtimes, TransformersKeepsOneTokenLessOfAWindow) {
 
 TEST(Runtimes, SayWhyTheyDiffer) {
   Runtime runtime;
-  EXPECT_TRUE(runtime_reasons(runtime, model_preset("gemma-2-9b").spec).empty());
+  EXPECT_TRUE(runtime_reasons(runtime, known_model("gemma-2-9b").spec).empty());
   runtime.kind = Runtime::Kind::kVllm;
-  EXPECT_EQ(runtime_reasons(runtime, model_preset("gemma-2-9b").spec).size(), 2U);
+  EXPECT_EQ(runtime_reasons(runtime, known_model("gemma-2-9b").spec).size(), 2U);
   runtime.kind = Runtime::Kind::kLlamaCpp;
-  EXPECT_THROW(check_runtime(runtime, model_preset("t5-small").spec), UsageError);
+  EXPECT_THROW(check_runtime(runtime, known_model("t5-small").spec), UsageError);
 }
 
 TEST(TensorParallel, HeadsAreSharedOutOrHeldByAll) {
@@ -150,7 +150,7 @@ TEST(TensorParallel, HeadsAreSharedOutOrHeldByAll) {
   EXPECT_EQ(grouped.total, 2 * 2 * 16 * 4 * 10);
   EXPECT_EQ(grouped.rank, 2 * 2 * 4 * 10);
   // Latent rows are whole on every rank.
-  const KvBytes latent = kv_bytes(model_preset("deepseek-v2-lite").spec, question);
+  const KvBytes latent = kv_bytes(known_model("deepseek-v2-lite").spec, question);
   EXPECT_EQ(latent.rank, 27 * 576 * 10 * 2);
   EXPECT_EQ(latent.total, 16 * latent.rank);
 }

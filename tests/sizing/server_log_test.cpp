@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "sizing/model_presets.h"
+#include "sizing/known_models.h"
 
 namespace attn {
 namespace {
@@ -19,7 +19,7 @@ std::vector<LogVerdict> compared(const CacheSpec& spec, const std::string& log) 
 
 // lmstudio-bug-tracker#1862 and qualcomm/GenieX#1346, as printed.
 TEST(ServerLog, LlamaCpp) {
-  const auto one = compared(model_preset("qwen3.5-27b").spec,
+  const auto one = compared(known_model("qwen3.5-27b").spec,
                             "load: loading\n"
                             "llama_kv_cache: size = 16384.00 MiB (262144 cells,  16 layers,  4/1 "
                             "seqs), K (f16): 8192.00 MiB, V (f16): 8192.00 MiB\n");
@@ -49,12 +49,12 @@ TEST(ServerLog, VllmsTokensAndMemory) {
       "INFO 01-01 [kv_cache_utils.py:849] GPU KV cache size: 164,816 tokens\n"
       "INFO 01-01 [kv_cache_utils.py:853] Maximum concurrency for 8,192 tokens per request: "
       "20.12x\n";
-  const auto verdicts = compared(model_preset("llama-3.1-8b").spec, log);
+  const auto verdicts = compared(known_model("llama-3.1-8b").spec, log);
   ASSERT_EQ(verdicts.size(), 3U);
   EXPECT_FALSE(verdicts[0].compared);
   EXPECT_TRUE(verdicts[1].agrees) << verdicts[1].ours;
   EXPECT_TRUE(verdicts[2].agrees) << verdicts[2].note;
-  const auto other = compared(model_preset("llama-2-7b").spec, log);
+  const auto other = compared(known_model("llama-2-7b").spec, log);
   EXPECT_TRUE(other[1].compared);
   EXPECT_FALSE(other[1].agrees);
   EXPECT_NE(other[1].note, "");
@@ -63,7 +63,7 @@ TEST(ServerLog, VllmsTokensAndMemory) {
 TEST(ServerLog, Sglang) {
   // 131,072 bytes a token: 100,000 tokens are 12.21 GiB, half of it keys.
   const auto verdicts = compared(
-      model_preset("llama-3.1-8b").spec,
+      known_model("llama-3.1-8b").spec,
       "[2026-01-01] KV Cache is allocated. #tokens: 100000, K size: 6.10 GB, V size: 6.10 GB\n");
   ASSERT_EQ(verdicts.size(), 1U);
   EXPECT_TRUE(verdicts[0].agrees) << verdicts[0].ours << " " << verdicts[0].figure.bytes;

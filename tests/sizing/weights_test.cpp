@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "sizing/model_presets.h"
+#include "sizing/known_models.h"
 
 namespace attn {
 namespace {
@@ -33,11 +33,11 @@ TEST(Weights, AreThePublishedCounts) {
       {"deepseek-v3", 671'026'419'200},
   };
   for (const auto& [name, count] : published) {
-    const CacheSpec spec = model_preset(name).spec;
+    const CacheSpec spec = known_model(name).spec;
     EXPECT_EQ(spec.parameters, count) << name << ": " << spec.no_parameters;
     EXPECT_LE(spec.active_parameters, spec.parameters) << name;
   }
-  EXPECT_EQ(model_preset("mixtral-8x7b").spec.active_parameters, 12'879'925'248);
+  EXPECT_EQ(known_model("mixtral-8x7b").spec.active_parameters, 12'879'925'248);
 }
 
 Index counted(const std::string& config) {
@@ -63,8 +63,8 @@ TEST(Weights, OfOlderFamilies) {
 
 TEST(Weights, AreNotGuessed) {
   EXPECT_EQ(counted(R"({"model_type": "wonder", "vocab_size": 10})"), -1);
-  EXPECT_EQ(model_preset("glm-5").spec.parameters, 0);
-  EXPECT_NE(model_preset("glm-5").spec.no_parameters, "");
+  EXPECT_EQ(known_model("glm-5").spec.parameters, 0);
+  EXPECT_NE(known_model("glm-5").spec.no_parameters, "");
 }
 
 TEST(Weights, OfAnIndexAreItsTotal) {

@@ -11,7 +11,7 @@
 #include "cli/table.h"
 #include "core/error.h"
 #include "core/text.h"
-#include "sizing/model_presets.h"
+#include "sizing/known_models.h"
 #include "sizing/shape_file.h"
 
 namespace attn {
@@ -86,7 +86,7 @@ void check_models(const SizeOptions& o) {
 std::vector<CacheSpec> asked_models(const SizeOptions& o) {
   std::vector<CacheSpec> specs;
   if (has_numbers(o.axes)) specs = shapes_of(o.axes);
-  for (const std::string& name : o.models) specs.push_back(model_preset(name).spec);
+  for (const std::string& name : o.models) specs.push_back(known_model(name).spec);
   for (const std::string& file : config_files(o.configs)) {
     specs.push_back(read_shape_file(file, o.assume, o.max_bytes));
   }
@@ -105,7 +105,7 @@ void list_models(cli::Format format, cli::Report& report) {
                {"layers", Table::Align::kLeft},
                {"facts from", Table::Align::kLeft}});
   cli::Json models = cli::Json::array();
-  for (const ModelPreset& preset : model_presets()) {
+  for (const KnownModel& preset : known_models()) {
     std::string layers;
     for (const std::string& line : layer_summary(preset.spec)) {
       if (!layers.empty()) layers += "; ";

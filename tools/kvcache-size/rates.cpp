@@ -47,8 +47,8 @@ std::string rate_text(double rate) {
 }  // namespace
 
 void report_rates(const SizeGrid& grid, const SizeOptions& o, cli::Session& session) {
-  const Machine machine{.bandwidth = static_cast<double>(o.bandwidth.value_or(0)),
-                        .flops = static_cast<double>(o.flops.value_or(0))};
+  const MachineRates machine{.bandwidth = static_cast<double>(o.bandwidth.value_or(0)),
+                             .flops = static_cast<double>(o.flops.value_or(0))};
   TableAnswer answer{.before = "",
                      .people = Table({{"model", Table::Align::kLeft},
                                       {"tokens"},

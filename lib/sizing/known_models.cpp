@@ -1,4 +1,4 @@
-#include "sizing/model_presets.h"
+#include "sizing/known_models.h"
 
 #include <fmt/core.h>
 
@@ -13,14 +13,14 @@
 namespace attn {
 namespace {
 
-ModelPreset parsed(std::string_view text) {
+KnownModel parsed(std::string_view text) {
   const auto document = nlohmann::json::parse(text);
-  ModelPreset preset;
-  preset.name = document.at("name");
-  preset.source = document.at("source");
-  preset.spec = hf_cache_spec(document.at("config").dump(), preset.name);
-  preset.spec.model = preset.name;
-  return preset;
+  KnownModel model;
+  model.name = document.at("name");
+  model.source = document.at("source");
+  model.spec = hf_cache_spec(document.at("config").dump(), model.name);
+  model.spec.model = model.name;
+  return model;
 }
 
 std::string lower(std::string_view text) {
@@ -33,19 +33,19 @@ std::string lower(std::string_view text) {
 
 }  // namespace
 
-std::vector<ModelPreset> model_presets() {
-  std::vector<ModelPreset> presets;
-  for (const std::string_view text : preset_files()) presets.push_back(parsed(text));
-  std::sort(presets.begin(), presets.end(),
-            [](const ModelPreset& a, const ModelPreset& b) { return a.name < b.name; });
-  return presets;
+std::vector<KnownModel> known_models() {
+  std::vector<KnownModel> models;
+  for (const std::string_view text : preset_files()) models.push_back(parsed(text));
+  std::sort(models.begin(), models.end(),
+            [](const KnownModel& a, const KnownModel& b) { return a.name < b.name; });
+  return models;
 }
 
-ModelPreset model_preset(std::string_view name) {
+KnownModel known_model(std::string_view name) {
   std::vector<std::string> known;
-  for (ModelPreset& preset : model_presets()) {
-    if (preset.name == lower(name)) return std::move(preset);
-    known.push_back(preset.name);
+  for (KnownModel& model : known_models()) {
+    if (model.name == lower(name)) return std::move(model);
+    known.push_back(model.name);
   }
   std::vector<std::string> hints;
   const std::string near = nearest_word(lower(name), known);
