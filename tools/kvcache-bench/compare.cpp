@@ -1,10 +1,6 @@
 #include "kvcache-bench/compare.h"
 
-#include <fmt/core.h>
-
-#include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "bench/bench_table.h"
@@ -14,66 +10,13 @@
 #include "bench/machine.h"
 #include "bench/stopwatch.h"
 #include "cli/exit_code.h"
-#include "cli/progress.h"
 #include "io/output.h"
-#include "io/provenance.h"
 #include "kvcache-bench/context.h"
 #include "kvcache-bench/report.h"
+#include "kvcache-bench/rounds.h"
 #include "kvcache-bench/subjects.h"
 
 namespace attn {
-namespace {
-
-void write_file(const BenchOptions& o, const cli::Session& session,
-                const CacheExperiment& experiment, bool timed, const BenchContext& context,
-                const std::string& earlier_history) {
-  Hdf5Writer writer;
-  Provenance provenance;
-  provenance.format = "attntools-bench";
-  provenance.seed = o.seed;
-  provenance.command = session.history();
-  provenance.earlier_history = earlier_history;
-  write_provenance(writer, provenance);
-  write_bench(writer, context, bench_columns(experiment, timed), experiment.rows());
-  write_output(o.output, writer.finish());
-}
-
-// Rounds as asked for; where nobody asked, no more than patience allows.
-Interleaving rounds_of(const BenchOptions& o, double round_seconds, const cli::Session& session) {
-  constexpr double kPatience = 20;
-  Interleaving how;
-  how.seed = static_cast<std::uint64_t>(o.seed);
-  if (!o.repeats && !o.warmup) {
-    const Index usual = how.repeats;
-    how = within_budget(how, round_seconds, kPatience);
-    if (how.repeats < usual) {
-      session.note(
-          fmt::format("a round takes {:.1f} s: {} to warm up, {} timed (--warmup and "
-                      "--repeats ask for more)",
-                      round_seconds, how.warmup, how.repeats));
-    }
-  }
-  how.warmup = o.warmup.value_or(how.warmup);
-  how.repeats = o.repeats.value_or(how.repeats);
-  return how;
-}
-
-void measure(const BenchOptions& o, const Interleaving& how, CacheExperiment& experiment,
-             const cli::Session& session) {
-  // What is over in a moment needs no word.
-  constexpr std::int64_t kSilentNs = 2'000'000'000;
-  const Stopwatch watch;
-  std::optional<cli::Progress> progress;
-  experiment.measure(how, [&](Index done, Index all) {
-    if (!progress && watch.elapsed().wall_ns > kSilentNs) progress.emplace(session, all, "runs");
-    if (progress) progress->update(done);
-  });
-  progress.reset();
-  experiment.add_yardsticks(static_cast<int>(o.threads));
-}
-
-}  // namespace
-
 int run_compare(const BenchOptions& o, cli::Session& session) {
   const std::vector<DecodeWork> work = work_of(o);
   const Index capacity = capacity_of(work);
@@ -101,10 +44,16 @@ int run_compare(const BenchOptions& o, cli::Session& session) {
     context.emplace_back("repeats", timed ? how.repeats : 0);
   }
   if (timed) {
-    measure(o, how, experiment, session);
+    measure_with_progress(session,
+                          [&](const auto& progress) { experiment.measure(how, progress); });
+    experiment.add_yardsticks(static_cast<int>(o.threads));
     for (const auto& doubt : doubts_after(experiment, machine)) session.warn(doubt);
   }
-  if (!o.output.empty()) write_file(o, session, experiment, timed, context, history);
+  if (!o.output.empty()) {
+    write_bench_file(o, session, history, [&](Hdf5Writer& writer) {
+      write_bench(writer, context, bench_columns(experiment, timed), experiment.rows());
+    });
+  }
   session.report().write(
       bench_report(experiment, context,
                    {o.format, headline(o, experiment), o.prompt_apart, o.counts_only, timed}));

@@ -3,23 +3,23 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
-#include <optional>
+#include <limits>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "bench/cache_summary.h"
 #include "cli/json.h"
 #include "cli/table.h"
 #include "core/text.h"
+#include "kvcache-bench/columns.h"
 
 namespace attn {
 namespace {
 
 constexpr auto kLeft = cli::Table::Align::kLeft;
 constexpr auto kRight = cli::Table::Align::kRight;
+constexpr double kNothing = std::numeric_limits<double>::quiet_NaN();
 
 // The columns that say which row it is, in all tables for people.
 std::vector<cli::Table::Column> key_columns(bool prompt_apart) {
@@ -71,10 +71,6 @@ cli::Table count_table(const CacheExperiment& experiment, const BenchReportStyle
   return table;
 }
 
-std::string real_cell(std::optional<double> value, int digits) {
-  return value && std::isfinite(*value) ? fmt::format("{:.{}f}", *value, digits) : "-";
-}
-
 cli::Table time_table(const CacheExperiment& experiment, const BenchReportStyle& style) {
   std::vector<cli::Table::Column> columns = key_columns(style.prompt_apart);
   for (const char* name : {"median ms", "iqr %", "cpu ms", "tok/s", "read GB/s", "of sweep %"}) {
@@ -83,84 +79,36 @@ cli::Table time_table(const CacheExperiment& experiment, const BenchReportStyle&
   cli::Table table(std::move(columns));
   for (const CacheRow& row : experiment.rows()) {
     std::vector<std::string> cells = key_cells(style.prompt_apart, row);
-    std::optional<double> share;
-    if (row.bandwidth() && row.reference_bandwidth)
-      share = 100 * *row.bandwidth() / *row.reference_bandwidth;
+    const double bandwidth = row.bandwidth().value_or(kNothing);
+    const double share = 100 * bandwidth / row.reference_bandwidth.value_or(kNothing);
     cells.push_back(real_cell(row.wall.median() * 1e-6, 3));
     cells.push_back(real_cell(100 * row.wall.relative_iqr(), 1));
     cells.push_back(real_cell(row.cpu.median() * 1e-6, 3));
     cells.push_back(real_cell(row.tokens_per_second(), 0));
-    cells.push_back(row.bandwidth() ? real_cell(*row.bandwidth() * 1e-9, 1) : "-");
+    cells.push_back(real_cell(bandwidth * 1e-9, 1));
     cells.push_back(real_cell(share, 0));
     table.add(std::move(cells));
   }
   return table;
 }
 
-// Markdown joins lines into one paragraph: there they are a list.
-std::string joined(const std::vector<std::string>& lines, bool markdown) {
-  std::string text;
-  for (const std::string& line : lines) text += fmt::format("{}{}\n", markdown ? "- " : "", line);
-  return text;
-}
-
 std::string people_report(const CacheExperiment& experiment, const BenchReportStyle& style) {
   const bool markdown = style.format == cli::Format::kMarkdown;
-  const auto table_text = [&](const cli::Table& table) {
-    return markdown ? table.markdown() : table.text();
-  };
   std::string text = style.headline + "\n\n";
-  text += table_text(count_table(experiment, style));
+  text += people_table(count_table(experiment, style), markdown);
   text += '\n';
-  text += joined(verdict_lines(experiment.agreement(), style.portable), markdown);
+  text += joined_lines(verdict_lines(experiment.agreement(), style.portable), markdown);
   if (style.timed) {
     text += '\n';
-    text += table_text(time_table(experiment, style));
+    text += people_table(time_table(experiment, style), markdown);
   }
   const std::vector<CachePair> pairs = cache_pairs(experiment.rows());
-  const std::string ratios = joined(ratio_lines(pairs), markdown);
+  const std::string ratios = joined_lines(ratio_lines(pairs), markdown);
   if (!ratios.empty()) {
     text += '\n';
     text += ratios;
   }
-  return text + joined(crossover_lines(pairs), markdown);
-}
-
-std::string cell_text(const BenchColumn& column, std::size_t row) {
-  if (const auto* texts = std::get_if<BenchColumn::Texts>(&column.values)) return (*texts)[row];
-  if (const auto* reals = std::get_if<BenchColumn::Reals>(&column.values)) {
-    return std::isfinite((*reals)[row]) ? fmt::format("{}", (*reals)[row]) : "nan";
-  }
-  const std::optional<Index> count = std::get<BenchColumn::Counts>(column.values)[row];
-  return count ? fmt::format("{}", *count) : "nan";
-}
-
-cli::Table plain_table(const std::vector<BenchColumn>& columns, std::size_t rows) {
-  std::vector<cli::Table::Column> names;
-  names.reserve(columns.size());
-  for (const BenchColumn& column : columns) names.push_back({column.name, kRight});
-  cli::Table table(std::move(names));
-  for (std::size_t row = 0; row < rows; ++row) {
-    std::vector<std::string> cells;
-    cells.reserve(columns.size());
-    for (const BenchColumn& column : columns) cells.push_back(cell_text(column, row));
-    table.add(std::move(cells));
-  }
-  return table;
-}
-
-cli::Json json_cell(const BenchColumn& column, std::size_t row) {
-  if (const auto* texts = std::get_if<BenchColumn::Texts>(&column.values)) return (*texts)[row];
-  if (const auto* reals = std::get_if<BenchColumn::Reals>(&column.values))
-    return cli::json_number((*reals)[row]);
-  const std::optional<Index> count = std::get<BenchColumn::Counts>(column.values)[row];
-  return count ? cli::Json(*count) : cli::Json();
-}
-
-cli::Json json_fact(const BenchFact& fact) {
-  if (const auto* text = std::get_if<std::string>(&fact)) return *text;
-  if (const auto* count = std::get_if<Index>(&fact)) return *count;
-  return cli::json_number(std::get<double>(fact));
+  return text + joined_lines(crossover_lines(pairs), markdown);
 }
 
 std::string json_report(const CacheExperiment& experiment, const BenchContext& context,
@@ -168,8 +116,7 @@ std::string json_report(const CacheExperiment& experiment, const BenchContext& c
   const Agreement& agreement = experiment.agreement();
   cli::Json document;
   document["schema"] = 1;
-  document["context"] = cli::Json::object();
-  for (const auto& fact : context) document["context"][fact.first] = json_fact(fact.second);
+  document["context"] = json_context(context);
   document["counts_agree"] = agreement.counts;
   document["outputs_agree"] = agreement.compared ? cli::Json(agreement.outputs) : cli::Json();
   if (agreement.compared && !style.portable) {
@@ -178,8 +125,7 @@ std::string json_report(const CacheExperiment& experiment, const BenchContext& c
   }
   document["results"] = cli::Json::array();
   for (std::size_t row = 0; row < experiment.rows().size(); ++row) {
-    cli::Json result;
-    for (const BenchColumn& column : columns) result[column.name] = json_cell(column, row);
+    cli::Json result = json_row(columns, row);
     if (style.timed) {
       result["samples_ns"] = experiment.rows()[row].wall.values();
       result["cpu_samples_ns"] = experiment.rows()[row].cpu.values();
@@ -204,12 +150,11 @@ std::string json_report(const CacheExperiment& experiment, const BenchContext& c
 std::string bench_report(const CacheExperiment& experiment, const BenchContext& context,
                          const BenchReportStyle& style) {
   const std::vector<BenchColumn> columns = bench_columns(experiment, style.timed);
-  const auto plain = [&] { return plain_table(columns, experiment.rows().size()); };
   switch (style.format) {
     case cli::Format::kTsv:
-      return plain().tsv();
+      return column_table(columns).tsv();
     case cli::Format::kCsv:
-      return plain().csv();
+      return column_table(columns).csv();
     case cli::Format::kJson:
       return json_report(experiment, context, style, columns);
     default:
