@@ -4,12 +4,14 @@
 #   scripts/install-dependencies.sh --check      exit 0 if nothing is missing
 #   scripts/install-dependencies.sh --apt-line   print the line that installs everything
 #   scripts/install-dependencies.sh --tidy       also what make format, tidy, tsan and man need
+#   scripts/install-dependencies.sh --pages      only what scripts/attention_html.py and its test need
 set -eu
 
 packages="g++ cmake ninja-build libboost-program-options-dev libopenblas-dev libfmt-dev
   libgtest-dev libgmock-dev libhdf5-dev libaec-dev libhwy-dev nlohmann-json3-dev libxxhash-dev
   zlib1g-dev libicu-dev"
 tidy_packages="clang-14 clang-format-14 clang-tidy-14 libomp-14-dev libclang-rt-14-dev help2man"
+page_packages="python3-h5py chromium"
 
 missing() {
   for package in "$@"; do
@@ -22,8 +24,9 @@ case "${1:-}" in
   --apt-line) echo "apt-get install" $packages; exit 0 ;;
   --check) [ -z "$(missing $packages)" ]; exit ;;
   --tidy) packages="$packages $tidy_packages" ;;
+  --pages) packages=$page_packages ;;
   "") ;;
-  *) sed -n '2,6s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+  *) sed -n '2,7s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
 esac
 
 wanted=$(missing $packages)
