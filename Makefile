@@ -1,10 +1,12 @@
 # A thin front for CMake: make, make demo, make test, make asan, make tsan, make format,
-# make tidy, make man, make bench, make install. Everything is built under build/PRESET.
+# make tidy, make man, make bench, make figures, make install. Everything is built under
+# build/PRESET.
 PRESET ?= release
 JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
 
-.PHONY: all dependencies configure demo test asan tsan debug format format-check tidy man bench install clean
+.PHONY: all dependencies configure demo test asan tsan debug format format-check tidy man bench \
+  figures install clean
 
 all: configure
 	cmake --build --preset $(PRESET) --parallel $(JOBS)
@@ -48,6 +50,12 @@ bench: all
 	tests/bench/startup.sh build/$(PRESET)/bin
 	build/$(PRESET)/bin/kvcache-bench --preset tutorial
 	tests/bench/training_vs_pytorch.py --bin build/$(PRESET)/bin
+
+# The tutorial's pictures, made by our programs and drawn with Matplotlib: in OUT.
+OUT ?= build/figures
+figures: all
+	@scripts/install-dependencies.sh --figures
+	@scripts/figures.sh build/$(PRESET)/bin $(OUT)
 
 install: all
 	cmake --install build/$(PRESET) --prefix $(PREFIX)

@@ -5,6 +5,8 @@
 #   scripts/install-dependencies.sh --apt-line   print the line that installs everything
 #   scripts/install-dependencies.sh --tidy       also what make format, tidy, tsan and man need
 #   scripts/install-dependencies.sh --pages      only what scripts/attention_html.py and its test need
+#   scripts/install-dependencies.sh --figures    also what make figures needs
+#   scripts/install-dependencies.sh --python     also what make tutorial needs
 set -eu
 
 packages="g++ cmake ninja-build libboost-program-options-dev libopenblas-dev libfmt-dev
@@ -12,6 +14,7 @@ packages="g++ cmake ninja-build libboost-program-options-dev libopenblas-dev lib
   zlib1g-dev libicu-dev"
 tidy_packages="clang-14 clang-format-14 clang-tidy-14 libomp-14-dev libclang-rt-14-dev help2man"
 page_packages="python3-h5py chromium"
+figure_packages="python3 python3-h5py python3-matplotlib"
 
 missing() {
   for package in "$@"; do
@@ -25,8 +28,10 @@ case "${1:-}" in
   --check) [ -z "$(missing $packages)" ]; exit ;;
   --tidy) packages="$packages $tidy_packages" ;;
   --pages) packages=$page_packages ;;
+  --figures) packages="$packages $figure_packages" ;;
+  --python) packages="$packages python3" ;;
   "") ;;
-  *) sed -n '2,7s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+  *) sed -n '2,9s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
 esac
 
 wanted=$(missing $packages)

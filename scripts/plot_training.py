@@ -1,26 +1,17 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 """Draws the figures of docs/training.md from the checkpoints of scripts/training-results.sh.
 
   scripts/plot_training.py build/training-results docs/figures
 
-Needs python3-h5py and python3-matplotlib. The same files give the same bytes: no dates, fixed ids.
+Figures: nanogpt, gradients, warmup, induction.
 """
 import pathlib
 import sys
 
-import h5py
-import matplotlib
+import plot_style as style
+from plot_style import h5py, np, plt
 
-matplotlib.use("svg")
-import matplotlib.pyplot as plt
-import numpy as np
-
-matplotlib.rcParams.update({
-    "svg.hashsalt": "attntools", "svg.fonttype": "none", "font.size": 9, "font.family": "sans-serif",
-    "axes.spines.top": False, "axes.spines.right": False, "axes.grid": True, "grid.alpha": 0.25,
-    "legend.frameon": False, "lines.linewidth": 1.3, "path.simplify_threshold": 1.0,
-})
-PRE, POST, OTHER = "#1f6fb4", "#c8462d", "#444444"
+PRE, POST, OTHER = style.BLUE, style.RED, style.GREY
 
 # nanoGPT's own code on its own settings, 20 random batches of the held-out text.
 NANOGPT = [(0, 4.1649), (250, 2.4447), (500, 2.3141), (1000, 2.0528), (1500, 1.9225), (2000, 1.8857)]
@@ -42,14 +33,7 @@ def smoothed(losses, width):
     return np.convolve(losses, np.ones(width) / width, mode="valid")
 
 
-def save(figure, folder, name):
-    figure.tight_layout()
-    figure.savefig(folder / name, metadata={"Date": None, "Creator": None})
-    plt.close(figure)
-    print(folder / name)
-
-
-def draw_nanogpt(runs, figures):
+def draw_nanogpt(runs):
     figure, axes = plt.subplots(figsize=(6, 3.2))
     paths = seeds_of(runs, "nanogpt")
     for path in paths:
@@ -67,7 +51,7 @@ def draw_nanogpt(runs, figures):
     axes.axhline(1.95, color=OTHER, linewidth=0.8, linestyle=":", label="bar, 1.95")
     axes.set(xlabel="update", ylabel="loss (nats a character)", ylim=(1.6, 4.3))
     axes.legend()
-    save(figure, figures, "nanogpt-loss.svg")
+    return figure
 
 
 def mlp_out_gradients(path):
@@ -80,15 +64,15 @@ def mlp_out_gradients(path):
         return norms[0, wanted]
 
 
-def draw_gradients(runs, figures):
+def draw_gradients(runs):
     figure, (by_block, by_depth) = plt.subplots(1, 2, figsize=(7, 3))
     for norm, color in (("post", POST), ("pre", PRE)):
-        for depth, style in ((6, "--"), (12, "-")):
+        for depth, dashes in ((6, "--"), (12, "-")):
             paths = seeds_of(runs, f"gradients-{norm}-{depth}")
             if not paths:
                 continue
             mean = np.mean([mlp_out_gradients(path) for path in paths], axis=0)
-            by_block.plot(np.arange(1, depth + 1), mean, color=color, linestyle=style, marker=".",
+            by_block.plot(np.arange(1, depth + 1), mean, color=color, linestyle=dashes, marker=".",
                           label=f"{norm}, {depth} blocks")
         depths, last = [], []
         for depth in (2, 6, 12, 24):
@@ -108,26 +92,27 @@ def draw_gradients(runs, figures):
     by_block.set_xticks(range(2, 13, 2))
     by_depth.minorticks_off()
     for axes in (by_block, by_depth):
-        axes.legend(fontsize=8, ncols=2 if axes is by_block else 1)
-    save(figure, figures, "gradient-norms.svg")
+        if axes.lines:
+            axes.legend(fontsize=8, ncols=2 if axes is by_block else 1)
+    return figure
 
 
-def draw_warmup(runs, figures):
+def draw_warmup(runs):
     figure, axes = plt.subplots(figsize=(6, 3.2))
     for norm, color in (("post", POST), ("pre", PRE)):
-        for warmup, style in ((0, "-"), (200, "--")):
+        for warmup, dashes in ((0, "-"), (200, "--")):
             paths = seeds_of(runs, f"warmup-{norm}-{warmup}")
             for path in paths:
                 steps, losses = evaluations(path)
                 label = f"{norm}, {'warm-up ' + str(warmup) if warmup else 'no warm-up'}"
-                axes.plot(steps, losses, color=color, linestyle=style,
+                axes.plot(steps, losses, color=color, linestyle=dashes,
                           label=label if path == paths[0] else None)
     axes.set(xlabel="update", ylabel="held-out loss (nats a character)")
     axes.legend()
-    save(figure, figures, "warmup-loss.svg")
+    return figure
 
 
-def draw_induction(runs, figures):
+def draw_induction(runs):
     """The strongest head of the last block, over ten tokens twice and a half."""
     with h5py.File(runs / "induction-0-maps.h5") as file:
         scores = file["induction"][:]
@@ -151,25 +136,39 @@ def draw_induction(runs, figures):
         axes.set_title(title, fontsize=9)
         axes.set_xlabel("looked at")
     panels[0].set_ylabel("token")
-    save(figure, figures, "induction-map.svg")
+    return figure
 
 
-DRAWINGS = {"nanogpt": draw_nanogpt, "gradients": draw_gradients, "warmup": draw_warmup,
-            "induction": draw_induction}
+DRAWINGS = {"nanogpt": ("nanogpt-loss", draw_nanogpt), "gradients": ("gradient-norms", draw_gradients),
+            "warmup": ("warmup-loss", draw_warmup), "induction": ("induction-map", draw_induction)}
 
 
-def main():
-    if len(sys.argv) < 3:
-        sys.exit(__doc__)
-    runs, figures = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])
-    unknown = set(sys.argv[3:]) - set(DRAWINGS)
-    if unknown:
-        sys.exit(f"plot_training.py: no figure is called {', '.join(sorted(unknown))}: "
-                 f"there are {', '.join(DRAWINGS)}")
-    figures.mkdir(parents=True, exist_ok=True)
-    for name in sys.argv[3:] or DRAWINGS:
-        DRAWINGS[name](runs, figures)
+def main(arguments=None):
+    parser = style.Parser(description=__doc__)
+    parser.add_argument("runs", metavar="RUNS", type=pathlib.Path, help="folder of checkpoints")
+    parser.add_argument("figures", metavar="FIGURES", type=pathlib.Path, help="folder to write to")
+    parser.add_argument("names", metavar="NAME", nargs="*", help="figures to draw (default all)")
+    parser.add_argument("--as", dest="endings", action="append", choices=("svg", "png", "pdf"),
+                        help="kind of picture; may be repeated (default svg)")
+    options = parser.parse_args(arguments)
+    for name in options.names:
+        if name not in DRAWINGS:
+            parser.error(f"no figure is called {name}: there are {', '.join(DRAWINGS)}")
+    options.figures.mkdir(parents=True, exist_ok=True)
+    for name in options.names or DRAWINGS:
+        stem, draw = DRAWINGS[name]
+        try:
+            if not any(options.runs.glob(f"{name}-*.h5")):
+                raise OSError(f"no {name}-*.h5")
+            figure = draw(options.runs)
+        except (OSError, KeyError, ValueError, IndexError) as error:
+            style.refuse(f"{options.runs}: no runs, or not whole, for {name}: {' '.join(str(error).split())}",
+                         "scripts/training-results.sh makes them")
+        paths = [options.figures / f"{stem}.{ending}" for ending in options.endings or ["svg"]]
+        style.save(figure, paths)
+        print(*paths, sep="\n")
+    return style.DONE
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

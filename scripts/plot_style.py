@@ -1,0 +1,208 @@
+"""What all plot_*.py scripts share: their options, reading, errors, looks and writing.
+
+A script declares its options on parser(), and draws in a function that run() calls with the open
+files. Pictures are PNG, PDF or SVG by the ending of -o; the same input gives the same bytes.
+"""
+import argparse
+import contextlib
+import io
+import os
+import pathlib
+import sys
+
+TOOL = pathlib.Path(sys.argv[0]).name
+DONE, USAGE, DATA = 0, 2, 3
+
+
+def refuse(message, hint=None, status=DATA):
+    """Ends the script with one line on stderr, and one of advice."""
+    print(f"{TOOL}: {message}" + (f"\n  {hint}" if hint else ""), file=sys.stderr)
+    sys.exit(status)
+
+
+try:
+    import h5py
+    import matplotlib
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+    import numpy as np
+except ImportError as error:
+    refuse(f"{sys.executable} has no {error.name}",
+           "apt-get install python3-h5py python3-matplotlib   (for /usr/bin/python3)")
+
+# Told apart by colour-blind eyes too (Okabe and Ito 2008).
+BLUE, ORANGE, GREEN, PURPLE, RED = LINES = ["#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00"]
+GREY, MASKED = "#666666", "#e8e8e8"
+
+matplotlib.rcParams.update({
+    "font.family": "DejaVu Sans", "font.size": 9, "axes.titlesize": 10, "figure.titlesize": 11,
+    "axes.spines.top": False, "axes.spines.right": False, "axes.linewidth": 0.8,
+    "lines.linewidth": 1.4, "legend.frameon": False, "figure.constrained_layout.use": True,
+    "axes.prop_cycle": matplotlib.cycler(color=LINES), "pdf.fonttype": 42,
+    "svg.hashsalt": "attntools", "svg.fonttype": "none", "path.simplify_threshold": 1.0,
+})
+# Neither dates nor versions, so that the same input gives the same bytes.
+METADATA = {".png": {"Software": None}, ".svg": {"Date": None, "Creator": None},
+            ".pdf": {"CreationDate": None, "Creator": None, "Producer": None}}
+
+
+class Parser(argparse.ArgumentParser):
+    """Without abbreviations, and with errors of one line."""
+
+    def __init__(self, **settings):
+        super().__init__(prog=TOOL, allow_abbrev=False,
+                         formatter_class=argparse.RawDescriptionHelpFormatter, **settings)
+
+    def error(self, message):
+        refuse(message, f"'{TOOL} --help' explains the options", USAGE)
+
+
+def positive(text):
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"must be 1 or more: {text}")
+    return number
+
+
+def numbers(text):
+    """Of a list: 0,8,16."""
+    try:
+        return [int(part) for part in text.split(",")]
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"must be numbers such as 0,8,16: '{text}'") from None
+
+
+def parser(description, several=False):
+    """Options that all scripts have. several: more than one FILE."""
+    made = Parser(description=description,
+                  epilog="exit status: 0 done, 2 wrong usage, 3 data, output or a missing package")
+    made.add_argument("files" if several else "file", metavar="FILE", nargs="+" if several else None,
+                      help="HDF5 file of a program, - for stdin")
+    made.add_argument("-o", "--output", metavar="FILE", action="append",
+                      help="picture, by its ending .png, .pdf or .svg; may be repeated "
+                           "(default: the input's name with .png, in this folder)")
+    made.add_argument("--title", help="above the picture")
+    made.add_argument("--dpi", type=positive, default=150, help="of .png (default 150)")
+    return made
+
+
+def outputs_of(options, source):
+    if not options.output and source == "-":
+        refuse("-o is missing: stdin has no name to make one from", status=USAGE)
+    paths = [pathlib.Path(name) for name in options.output or [pathlib.Path(source).stem + ".png"]]
+    for path in paths:
+        if path.suffix not in METADATA:
+            refuse(f"-o {path}: the ending must be .png, .pdf or .svg", status=USAGE)
+    return paths
+
+
+@contextlib.contextmanager
+def opened(name):
+    """The HDF5 file of that name, or of stdin, which is read whole."""
+    try:
+        if name != "-":
+            with open(name, "rb"):  # for the system's own words on what cannot be opened
+                pass
+            source = name
+        elif sys.stdin.isatty():
+            refuse("stdin is a terminal: an HDF5 file is wanted", status=USAGE)
+        else:
+            source = io.BytesIO(sys.stdin.buffer.read())
+        file = h5py.File(source, "r")
+    except OSError as error:
+        refuse(f"{name}: {error.strerror if error.errno else 'not a whole HDF5 file'}")
+    with file:
+        yield file
+
+
+def dataset(file, path):
+    """The values of a dataset that must be there."""
+    found = file.get(path)
+    if not isinstance(found, h5py.Dataset):
+        held = [name for name, what in file.items() if isinstance(what, h5py.Dataset)][:6]
+        refuse(f"{name_of(file)}: no dataset /{path.lstrip('/')}",
+               f"it has /{', /'.join(held)}" if held else "tensor-show --list says what a file has")
+    return found[()]
+
+
+def name_of(file):
+    return "stdin" if not isinstance(file.filename, str) or file.filename.startswith("<") \
+        else file.filename
+
+
+def text(value):
+    """An attribute or a label of a file as str."""
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
+
+
+def run(options, draw):
+    """Calls draw(files, options), which gives a figure, and writes that."""
+    names = options.files if hasattr(options, "files") else [options.file]
+    if names.count("-") > 1:
+        refuse("only one FILE can be stdin", status=USAGE)
+    paths = outputs_of(options, names[0])
+    with contextlib.ExitStack() as stack:
+        try:
+            files = [stack.enter_context(opened(name)) for name in names]
+            figure = draw(files if hasattr(options, "files") else files[0], options)
+        except (OSError, KeyError, ValueError, IndexError, TypeError, AttributeError,
+                RuntimeError) as error:
+            # What a file of another shape or a damaged one leads to deep inside.
+            refuse(f"{', '.join(names)}: cannot be drawn: {' '.join(str(error).split())}")
+    save(figure, paths, options.dpi, options.title)
+    return DONE
+
+
+def save(figure, paths, dpi=150, title=None):
+    """Writes the picture under each name, whole or not at all."""
+    if title:
+        figure.suptitle(title)
+    # Places are found once: else a picture would depend on the ones written before it.
+    figure.draw_without_rendering()
+    figure.set_layout_engine("none")
+    for path in paths:
+        part = path.with_name(f".{path.name}.{os.getpid()}{path.suffix}")
+        try:
+            figure.savefig(part, dpi=dpi, metadata=METADATA[path.suffix])
+            part.replace(path)
+        except OSError as error:
+            part.unlink(missing_ok=True)
+            refuse(f"{path}: {error.strerror}")
+    plt.close(figure)
+
+
+def size_text(count):
+    """Bytes with a binary unit, as short as it is exact to three digits: 3.5 GiB."""
+    for unit in ("bytes", "KiB", "MiB", "GiB", "TiB"):
+        if count < 1024 or unit == "TiB":
+            return f"{count:.4g} {unit}"
+        count /= 1024
+
+
+def spread(wanted, gap):
+    """Heights as near as may be to those wanted, at least gap apart, in their order."""
+    order = np.argsort(wanted, kind="stable")
+    groups = []  # of labels that touch: [sum of wanted centres, count]
+    for height in np.asarray(wanted, float)[order]:
+        groups.append([height, 1])
+        while len(groups) > 1:
+            (low, n), (high, m) = groups[-2:]
+            if high / m - low / n >= gap * (n + m) / 2:
+                break
+            groups[-2:] = [[low + high, n + m]]
+    heights = np.concatenate([total / n + gap * (np.arange(n) - (n - 1) / 2) for total, n in groups])
+    placed = np.empty(len(heights))
+    placed[order] = heights
+    return placed
+
+
+def label_ends(axes, labels, size=9):
+    """Names lines at their right ends, in their colours: labels holds (line, text). To be called
+    when the axes have their limits and scales."""
+    axes.figure.canvas.draw()
+    ends = [axes.transData.transform((line.get_xdata()[-1], line.get_ydata()[-1]))[1] for line, _ in labels]
+    heights = spread(ends, size * 1.25 * axes.figure.dpi / 72)
+    for (line, words), end, height in zip(labels, ends, heights):
+        axes.annotate(words, (line.get_xdata()[-1], line.get_ydata()[-1]),
+                      xytext=(6, (height - end) * 72 / axes.figure.dpi), textcoords="offset points",
+                      va="center", color=line.get_color(), fontsize=size, annotation_clip=False)

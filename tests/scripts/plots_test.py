@@ -1,0 +1,144 @@
+#!/usr/bin/env python3
+"""Each scripts/plot_*.py on a small file that a program wrote: pictures come out whole and the same
+each time, labels and masks are there, and what is wrong is one line with its exit status.
+
+usage: plots_test.py BIN_DIR SCRIPTS_FOLDER. Exits 77 where h5py or Matplotlib is not there.
+"""
+import contextlib
+import importlib
+import io
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+try:
+    import h5py
+    import matplotlib  # noqa: F401
+    import numpy as np
+except ImportError as error:
+    print("skipped: %s" % error)
+    sys.exit(77)
+
+programs, scripts = (os.path.abspath(path) for path in sys.argv[1:3])
+sys.path.insert(0, scripts)
+failures = []
+
+
+def check(what, good, saw=""):
+    print("%-5s %s %s" % ("ok" if good else "WRONG", what, "" if good else repr(saw)))
+    if not good:
+        failures.append(what)
+
+
+def program(command):
+    subprocess.run(command, shell=True, check=True, stdout=subprocess.DEVNULL,
+                   env={**os.environ, "PATH": programs + ":" + os.environ["PATH"]})
+
+
+def call(script, *arguments):
+    """Exit status and stderr of a script, in this process: Matplotlib is slow to load."""
+    import plot_style
+    plot_style.TOOL = script + ".py"
+    said = io.StringIO()
+    with contextlib.redirect_stderr(said), contextlib.redirect_stdout(io.StringIO()):
+        try:
+            status = importlib.import_module(script).main([str(argument) for argument in arguments])
+        except SystemExit as leaving:
+            status = leaving.code
+    return status, said.getvalue()
+
+
+def draws(script, *arguments):
+    """A PNG and, where wanted, a PDF of a plausible size."""
+    outputs = [pathlib.Path(arguments[i + 1]) for i, word in enumerate(arguments) if word == "-o"]
+    status, said = call(script, *arguments)
+    starts = {".png": b"\x89PNG", ".pdf": b"%PDF", ".svg": b"<?xml"}
+    good = status == 0 and said == "" and all(
+        path.exists() and path.read_bytes().startswith(starts[path.suffix]) and path.stat().st_size > 3000
+        for path in outputs)
+    check(" ".join((script, *arguments)), good, (status, said))
+
+
+def refuses(script, arguments, status, *words):
+    got, said = call(script, *arguments)
+    good = got == status and said.startswith(script + ".py: ") and said.count("\n") <= 2 and \
+        all(word in said for word in words)
+    check("%s %s: %s" % (script, " ".join(arguments), status), good, (got, said))
+
+
+os.chdir(tempfile.mkdtemp())
+program("attn-check --tokens 6 -o six.h5")
+program("posenc-dump --length 20 --dim 12 -q -o pe.h5 && posenc-dump --kind alibi --heads 2 --length 5 -q -o alibi.h5")
+program("kvcache-bench --dim 8 --heads 1 --tokens 1-16+1 --counts-only -q -o counts.h5")
+program("kvcache-size --layers 32 --kv-heads 32,8 --head-dim 128 --tokens '128-8192*2' -o size.h5")
+program("tinygpt-train --steps 2 --batch 2 --log-gradients -q -o gradients-pre-2-0.h5")
+program("tinygpt-generate gradients-pre-2-0.h5 --prompt '3 5' --new-tokens 2 --dump-attention heads.h5")
+
+draws("plot_attention", "six.h5", "-o", "six.png", "-o", "six.pdf")
+draws("plot_attention", "heads.h5", "--block", "1", "--head", "0,2", "--scale", "row", "-o", "heads.png")
+draws("plot_positions", "pe.h5", "--features", "0,8", "-o", "pe.png", "-o", "pe.svg")
+draws("plot_positions", "alibi.h5", "-o", "alibi.png")
+draws("plot_kvcache_counts", "counts.h5", "-o", "counts.png", "--log")
+draws("plot_kvcache_size", "size.h5", "--mark", "4096", "-o", "size.pdf")
+draws("plot_loss", "gradients-pre-2-0.h5", "-o", "loss.png")
+draws("plot_training", ".", ".", "gradients", "--as", "png")
+check("gradient-norms.png", os.path.getsize("gradient-norms.png") > 3000)
+
+first = {name: pathlib.Path(name).read_bytes() for name in ("pe.svg", "six.pdf")}
+draws("plot_positions", "pe.h5", "--features", "0,8", "-o", "pe.svg")
+draws("plot_attention", "six.h5", "-o", "six.pdf")
+for name, before in first.items():
+    check(name + ": the same bytes again", pathlib.Path(name).read_bytes() == before)
+
+# What is hidden is told apart from what is tiny, and labels are the tokens.
+import plot_attention  # noqa: E402
+with h5py.File("heads.h5") as file:
+    options = plot_attention.options_of(["heads.h5"])
+    panels = plot_attention.panels_of(file, options)
+    check("8 maps", len(panels) == 8, len(panels))
+    check("hidden is above the diagonal", np.array_equal(panels[0][2], np.triu(np.ones((4, 4), bool), 1)))
+    labels = plot_attention.labels_of(file, "attention", "key", 4, options)
+    check("tokens label the axes", labels[:2] == ["3", "5"], labels)
+with h5py.File("six.h5") as file:
+    maps = {path: hidden for _, _, hidden, path in plot_attention.panels_of(file, plot_attention.options_of(["six.h5"]))}
+    check("no mask, nothing hidden", not maps["weights"].any() and maps["weights_causal"].sum() == 15)
+
+# What is wrong with a file, with what is asked for, with the place to write to.
+pathlib.Path("text.h5").write_text("no HDF5")
+pathlib.Path("half.h5").write_bytes(pathlib.Path("size.h5").read_bytes()[:3000])
+refuses("plot_positions", ["none.h5", "-o", "a.png"], 3, "none.h5: No such file")
+refuses("plot_positions", ["text.h5", "-o", "a.png"], 3, "text.h5: not a whole HDF5 file")
+refuses("plot_kvcache_size", ["half.h5", "-o", "a.png"], 3, "half.h5: ")
+refuses("plot_positions", ["six.h5", "-o", "a.png"], 3, "no positions in it", "/table")
+refuses("plot_loss", ["six.h5", "-o", "a.png"], 3, "no dataset /training/losses")
+refuses("plot_kvcache_counts", ["six.h5", "-o", "a.png"], 3, "no dataset /results/")
+refuses("plot_kvcache_size", ["pe.h5", "-o", "a.png"], 3, "no dataset /bytes")
+refuses("plot_attention", ["pe.h5", "-o", "a.png"], 3, "no attention in it")
+refuses("plot_attention", ["six.h5", "--dataset", "query", "-o", "a.png"], 3, "/query must have")
+refuses("plot_training", [".", ".", "nanogpt"], 3, "no nanogpt-*.h5")
+refuses("plot_positions", ["pe.h5", "-o", "nowhere/a.png"], 3, "nowhere/a.png: No such file")
+refuses("plot_positions", ["pe.h5", "-o", "a.gif"], 2, ".png, .pdf or .svg")
+refuses("plot_positions", ["pe.h5", "--features", "0,12", "-o", "a.png"], 2, "features 0 to 11")
+refuses("plot_positions", ["-"], 2, "-o is missing")
+refuses("plot_positions", ["pe.h5", "--dp", "9"], 2, "--dp")
+refuses("plot_attention", ["six.h5", "--tokens", "a b", "-o", "a.png"], 2, "2 labels", "6")
+refuses("plot_attention", ["heads.h5", "--head", "4", "-o", "a.png"], 2, "heads 0 to 3")
+refuses("plot_kvcache_size", ["size.h5", "--mark", "7", "-o", "a.png"], 2, "--mark 7")
+check("nothing is left of what failed", not [name for name in os.listdir() if name.startswith((".", "a."))])
+
+# From a pipe, and where a package is missing: what cannot be tried in this process.
+pathlib.Path("h5py.py").write_text("raise ImportError('none', name='h5py')")
+missing = subprocess.run([sys.executable, scripts + "/plot_loss.py", "x.h5"], capture_output=True, text=True,
+                         env={**os.environ, "PYTHONPATH": "."})
+check("a missing package is named with the command that installs it",
+      missing.returncode == 3 and "has no h5py" in missing.stderr and "apt-get install python3-h5py" in missing.stderr
+      and "Traceback" not in missing.stderr, missing.stderr)
+os.remove("h5py.py")
+with open("pe.h5", "rb") as pipe:
+    piped = subprocess.run([sys.executable, scripts + "/plot_positions.py", "-", "-o", "piped.png"], stdin=pipe,
+                           capture_output=True, text=True)
+check("stdin", piped.returncode == 0 and os.path.getsize("piped.png") > 3000, piped.stderr)
+
+sys.exit(1 if failures else 0)
