@@ -45,11 +45,9 @@ man: all
 	@scripts/install-dependencies.sh --tidy
 	@scripts/man_pages.py build/$(PRESET)/bin
 
-# Prints figures, asserts none: for a quiet machine.
+# Ours beside PyTorch, in alternated runs; BENCH_OPTIONS="--quick --only 'layer.*'" and the like.
 bench: all
-	tests/bench/startup.sh build/$(PRESET)/bin
-	build/$(PRESET)/bin/kvcache-bench --preset tutorial
-	tests/bench/training_vs_pytorch.py --bin build/$(PRESET)/bin
+	tests/bench/bench.py --build build/$(PRESET) $(BENCH_OPTIONS)
 
 # The tutorial's pictures, made by our programs and drawn with Matplotlib: in OUT.
 OUT ?= build/figures

@@ -1,0 +1,90 @@
+#!/usr/bin/env python3
+"""The instrument itself: names of rows, ratios, shares and verdicts, and our side's workloads.
+
+    tests/bench/harness_test.py [BENCH_SIDE]
+"""
+import pathlib
+import subprocess
+import sys
+import unittest
+
+from harness.records import judge, record_of
+from harness.rows import Row, all_rows, training_flops
+from harness.sides import Side, environment
+
+SIDE = None
+NO_RATES = {"sgemm_peak": None, "read_bandwidth": None}
+
+
+def samples(*milliseconds):
+    return [{"seconds": {"step": ms / 1e3}, "cpu": 0, "extra_bytes": 0} for ms in milliseconds]
+
+
+class Rows(unittest.TestCase):
+    def test_names_are_unique_and_without_spaces(self):
+        names = [row.name for row in all_rows([pathlib.Path("bin/kvcache-size")])]
+        self.assertEqual(len(set(names)), len(names))
+        self.assertFalse([name for name in names if " " in name])
+
+    def test_training_flops_are_those_counted_by_hand(self):
+        # One token of one block of width 1 on one letter: 2 * (12 + 1) + 2 * (1 + 1), three times.
+        self.assertEqual(training_flops(1, 1, 1, 1, 1), 3 * (26 + 4))
+
+
+class Records(unittest.TestCase):
+    ROW = Row("a", "", "", "", metric="step", bar=.5, flops=1e6, bytes=2e6, read_bar=.4)
+
+    def test_the_ratio_is_the_median_of_the_rounds_own(self):
+        record = record_of(self.ROW, {"ours": samples(1, 9, 2), "theirs": samples(4, 10, 4)},
+                           NO_RATES, {})
+        self.assertAlmostEqual(record["ratio"], .5)
+        self.assertAlmostEqual(record["ours"], 2)
+        self.assertTrue(record["reached"])
+
+    def test_shares_are_of_the_rates_measured_beside(self):
+        record = record_of(self.ROW, {"ours": samples(1), "theirs": samples(4)},
+                           {"sgemm_peak": 4e9, "read_bandwidth": 10e9}, {})
+        self.assertAlmostEqual(record["share_of_sgemm_peak"], .25)
+        self.assertAlmostEqual(record["share_of_read_bandwidth"], .2)
+        self.assertFalse(record["reached"])  # of the read bandwidth it should be 0.4
+
+    def test_without_a_peer_only_our_own_limits_are_judged(self):
+        record = record_of(self.ROW, {"ours": samples(1)}, NO_RATES, {})
+        self.assertIsNone(record["ratio"])
+        self.assertIsNone(record["reached"])
+        limited = Row("b", "", "", metric="step", limit=6)
+        self.assertTrue(judge(limited, dict(record, ours=6)))
+        self.assertFalse(judge(limited, dict(record, ours=6.1)))
+
+
+class OurSide(unittest.TestCase):
+    WORKLOADS = (("training batch=8", "step"), ("training task=random vocab=5 batch=2", "step"),
+                 ("attention n=20 backward=1", "attention"), ("layer tokens=9", "decode"),
+                 ("layer tokens=9 cache=paged page_size=4 scattered=1", "decode"),
+                 ("layer tokens=9 dim=128 cache=paged k_type=q8_0 v_type=f16", "decode"),
+                 ("layer tokens=9 cache=none", "decode"),
+                 ("decode dim=32 heads=2 depth=1 prompt=4 new_tokens=3", "token"))
+
+    def setUp(self):
+        if SIDE is None:
+            self.skipTest("no bench_side named")
+
+    def test_every_workload_answers_each_line(self):
+        for workload, metric in self.WORKLOADS:
+            with self.subTest(workload), Side([SIDE, *workload.split()], environment(1)) as side:
+                for _ in range(2):
+                    sample = side.ask()
+                    self.assertGreater(sample["seconds"][metric], 0)
+                    self.assertGreaterEqual(sample["peak_bytes"], side.hello["base_bytes"])
+
+    def test_an_unknown_setting_is_refused(self):
+        run = subprocess.run([SIDE, "layer", "dmi=64"], input="", capture_output=True, text=True,
+                             check=False)
+        self.assertEqual(run.returncode, 2)
+        self.assertIn("no such setting: dmi", run.stderr)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) > 1:
+        SIDE = sys.argv.pop(1)
+    unittest.main()
