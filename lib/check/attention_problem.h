@@ -1,9 +1,11 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
+#include "check/key_pages.h"
 #include "core/dtype.h"
 #include "core/tensor.h"
 
@@ -42,6 +44,8 @@ struct Cut {
   Index q_len = 0;  // of the whole
   Index first_key = 0;
   Index kv_len = 0;  // of the whole
+  Index first_sequence = 0;
+  Index first_kv_head = 0;
 };
 
 /// Queries, keys and values with the rules they meet under. Query head h reads key-value head
@@ -51,13 +55,14 @@ struct AttentionProblem {
   Tensor<double> k;  // (batch, kv_heads, kv_len, head_dim)
   Tensor<double> v;  // (batch, kv_heads, kv_len, value_dim)
   AttentionRules rules;
-  std::optional<Tensor<double>> mask;  // 4 axes, each 1 or as in (batch, heads, q_len, kv_len)
-  std::vector<Index> kv_lens;          // (batch): later keys are padding; empty: all count
-  std::vector<Index> cu_seqlens_q;     // starts of packed sequences and the end; empty: one
-  std::vector<Index> cu_seqlens_k;     // likewise on the axis of keys
-  std::vector<double> alibi_slopes;    // (heads) or empty
-  std::vector<double> sinks;           // (heads) or empty
-  std::optional<Cut> cut;              // none: this is the whole
+  std::optional<Tensor<double>> mask;     // 4 axes, each 1 or as in (batch, heads, q_len, kv_len)
+  std::vector<Index> kv_lens;             // (batch): later keys are padding; empty: all count
+  std::vector<Index> cu_seqlens_q;        // starts of packed sequences and the end; empty: one
+  std::vector<Index> cu_seqlens_k;        // likewise on the axis of keys
+  std::vector<double> alibi_slopes;       // (heads) or empty
+  std::vector<double> sinks;              // (heads) or empty
+  std::optional<Cut> cut;                 // none: this is the whole
+  std::shared_ptr<const KeyPages> pages;  // that k and v were gathered from; null: none
 
   Index batch() const { return q.dim(0); }
   Index heads() const { return q.dim(1); }

@@ -1,6 +1,7 @@
 #include "check/case_alternatives.h"
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <utility>
 
@@ -17,8 +18,10 @@ struct Alternative {
 
 void swap_axes(AttentionCase& recorded) {
   AttentionProblem& problem = recorded.problem;
-  for (Tensor<double>* tensor : {&problem.q, &problem.k, &problem.v}) {
-    *tensor = swap_layout(*tensor);
+  problem.q = swap_layout(problem.q);
+  if (!problem.pages) {  // else they are of the pages' layout
+    problem.k = swap_layout(problem.k);
+    problem.v = swap_layout(problem.v);
   }
   for (std::optional<Tensor<double>>* tensor : {&recorded.out, &recorded.out_perm}) {
     if (*tensor) *tensor = swap_layout(**tensor);
@@ -28,6 +31,23 @@ void swap_axes(AttentionCase& recorded) {
   for (Tensor<double>* tensor : {&probe.k, &probe.v, &probe.out}) *tensor = swap_layout(*tensor);
 }
 
+// The same pool with rows and heads of a page exchanged.
+void swap_page_axes(AttentionCase& recorded) {
+  AttentionProblem& problem = recorded.problem;
+  KeyPages pages = *problem.pages;
+  pages.k = swap_layout(pages.k);
+  pages.v = swap_layout(pages.v);
+  for (Index b = 0; b < pages.sequences(); ++b) {
+    if (pages.page_size() < 1 || pages.blocks_of(b) > pages.blocks()) {
+      throw DataError("block_table: is too short for such pages");
+    }
+  }
+  const KeyBox box = all_keys(pages, problem.kv_len());
+  problem.k = gathered(pages, pages.k, box, page_by_table);
+  problem.v = gathered(pages, pages.v, box, page_by_table);
+  problem.pages = std::make_shared<const KeyPages>(std::move(pages));
+}
+
 std::vector<Alternative> left_open(const AttentionCase& recorded, const CaseAttributes& given) {
   std::vector<Alternative> open;
   const auto add = [&open](const char* option, std::function<void(AttentionCase&)> take) {
@@ -35,6 +55,7 @@ std::vector<Alternative> left_open(const AttentionCase& recorded, const CaseAttr
   };
   const AttentionProblem& problem = recorded.problem;
   if (!given.layout && recorded.layout == TensorLayout::kBhsd) add("--layout bshd", swap_axes);
+  if (!given.pages_layout && problem.pages) add("--pages-layout hnd", swap_page_axes);
   if (!given.causal) {
     add("--causal", [](AttentionCase& one) { one.problem.rules.causal = true; });
     if (!recorded.alignment_given && problem.q_len() != problem.kv_len()) {
@@ -76,8 +97,8 @@ std::vector<std::string> what_would_pass(const AttentionCase& recorded, const Ca
   std::vector<std::string> passing;
   for (const Alternative& alternative : left_open(recorded, given)) {
     AttentionCase other = recorded;
-    alternative.take(other);
     try {
+      alternative.take(other);
       validate(other);
     } catch (const DataError&) {
       continue;  // the shapes do not fit so

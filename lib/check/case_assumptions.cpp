@@ -13,11 +13,14 @@ bool fits(const CaseShapes& shapes, const CaseAttributes& attributes, TensorLayo
   }
   const std::size_t head = layout == TensorLayout::kBhsd ? 1 : 2;
   const std::size_t row = 3 - head;
+  const std::size_t key_head = shapes.keys_in_bhsd ? 1 : head;
+  const std::size_t key_row = 3 - key_head;
   const Shape& q = shapes.q;
   const Shape& k = shapes.k;
   const Shape& v = shapes.v;
-  const Index kv_heads = k[head];
-  if (k[0] != q[0] || v[0] != q[0] || k[3] != q[3] || v[row] != k[row] || v[head] != kv_heads) {
+  const Index kv_heads = k[key_head];
+  if (k[0] != q[0] || v[0] != q[0] || k[3] != q[3] || v[key_row] != k[key_row] ||
+      v[key_head] != kv_heads) {
     return false;
   }
   if (kv_heads < 1 || q[head] % kv_heads != 0) return false;
@@ -27,7 +30,7 @@ bool fits(const CaseShapes& shapes, const CaseAttributes& attributes, TensorLayo
     const Shape want = {q[0], q[1], q[2], v[3]};
     if (shapes.out != want) return false;
   }
-  return shapes.maps.size() != 4 || shapes.maps == Shape{q[0], q[head], q[row], k[row]};
+  return shapes.maps.size() != 4 || shapes.maps == Shape{q[0], q[head], q[row], k[key_row]};
 }
 
 }  // namespace

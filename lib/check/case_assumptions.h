@@ -10,8 +10,9 @@ namespace attn {
 /// The axes of a case's tensors as they are stored; empty where there is none.
 struct CaseShapes {
   Shape q, k, v, out;
-  Shape maps;              ///< of weights or scores: (batch, heads, rows, keys)
-  bool mask_adds = false;  ///< the mask has other numbers than 0 and 1
+  bool keys_in_bhsd = false;  ///< k and v were put into that order, whatever q has
+  Shape maps;                 ///< of weights or scores: (batch, heads, rows, keys)
+  bool mask_adds = false;     ///< the mask has other numbers than 0 and 1
 };
 
 /// Fills in the layout, the type and the kind of mask that nobody gave: BHSD unless only BSHD fits

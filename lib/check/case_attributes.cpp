@@ -17,9 +17,9 @@ namespace {
 const std::vector<std::string> kProvenance = {"format", "format_version", "tool_version",
                                               "seed",   "history",        "content_digest"};
 const std::vector<std::string> kAttributes = {
-    "layout",        "dtype",        "scale",        "causal",  "causal_alignment",
-    "causal_offset", "window_left",  "window_right", "softcap", "mask_type",
-    "fully_masked",  "scores_stage", "heads",        "kv_heads"};
+    "layout",      "dtype",        "scale",        "causal",    "causal_alignment", "causal_offset",
+    "window_left", "window_right", "softcap",      "mask_type", "fully_masked",     "scores_stage",
+    "heads",       "kv_heads",     "pages_layout", "page_size"};
 
 bool contains(const std::vector<std::string>& words, const std::string& word) {
   return std::find(words.begin(), words.end(), word) != words.end();
@@ -143,6 +143,9 @@ CaseAttributes read_case_attributes(const TensorFile& reader,
   found.scores_stage =
       word_attribute(reader, "scores_stage", "masked, raw or softcapped", parse_scores_stage);
   found.heads = count_attribute(reader, "heads", 1, kMost);
+  found.pages_layout =
+      word_attribute(reader, "pages_layout", "NHD, HND or VLLM", parse_pages_layout);
+  found.page_size = count_attribute(reader, "page_size", 1, kMost);
   found.kv_heads = reader.int_attribute("/", "kv_heads");
   return found;
 }
@@ -167,6 +170,8 @@ CaseAttributes merged(const CaseAttributes& over, const CaseAttributes& under) {
   both.scores_stage = either(over.scores_stage, under.scores_stage);
   both.heads = either(over.heads, under.heads);
   both.kv_heads = either(over.kv_heads, under.kv_heads);
+  both.pages_layout = either(over.pages_layout, under.pages_layout);
+  both.page_size = either(over.page_size, under.page_size);
   return both;
 }
 

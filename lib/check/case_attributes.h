@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "check/attention_case.h"
+#include "check/key_pages.h"
 #include "check/tensor_layout.h"
 #include "io/tensor_file.h"
 
@@ -26,8 +27,10 @@ struct CaseAttributes {
   std::optional<MaskType> mask_type;
   std::optional<FullyMasked> fully_masked;
   std::optional<ScoreStage> scores_stage;
-  std::optional<Index> heads;     // how many stand side by side in q, where the layout joins them
-  std::optional<Index> kv_heads;  // in k and v: must agree with k; as many as heads unless given
+  std::optional<Index> heads;  // how many stand side by side in q, where the layout joins them
+  std::optional<PagesLayout> pages_layout;
+  std::optional<Index> page_size;  // must agree with k_pages
+  std::optional<Index> kv_heads;   // in k and v: must agree with k; as many as heads unless given
 };
 
 /// The words of each attribute that has words, as files and options spell them.

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "check/case_assumptions.h"
+#include "check/case_pages.h"
 #include "core/error.h"
 #include "core/text.h"
 
@@ -25,14 +26,18 @@ class CaseAssembly {
     std::optional<CaseSource::Found> k = source_.find("k");
     std::optional<CaseSource::Found> v = source_.find("v");
     std::optional<CaseSource::Found> out = source_.find("out");
-    stand_in(*q, k, v, out.has_value());
+    const bool paged = has_pages(source_);
+    if (!paged) stand_in(*q, k, v, out.has_value());
     AttentionCase result;
+    AttentionProblem& problem = result.problem;
     result.weights = maps("weights");
     result.scores = maps("scores");
-    result.problem.mask = maps("mask");
+    problem.mask = maps("mask");
     shapes.q = q->tensor.shape;
-    shapes.k = k->tensor.shape;
-    shapes.v = v->tensor.shape;
+    if (paged) gather(result, q->tensor.shape, out.has_value());
+    shapes.keys_in_bhsd = paged;
+    shapes.k = paged ? problem.k.shape : k->tensor.shape;
+    shapes.v = paged ? problem.v.shape : v->tensor.shape;
     if (out) shapes.out = out->tensor.shape;
     if (result.weights) shapes.maps = result.weights->shape;
     if (result.scores) shapes.maps = result.scores->shape;
@@ -46,16 +51,25 @@ class CaseAssembly {
                        fmt::format("layout {} has the heads side by side: say how many (--heads)",
                                    layout_name(*attributes_.layout)));
     }
-    assumed_ = assume(shapes, out ? out->type : q->type, attributes_);
-    AttentionProblem& problem = result.problem;
+    const std::vector<std::string> assumed = assume(shapes, out ? out->type : q->type, attributes_);
+    assumed_.insert(assumed_.begin(), assumed.begin(), assumed.end());
     problem.q = features("q", std::move(q->tensor));
-    problem.k = features("k", std::move(k->tensor));
-    problem.v = features("v", std::move(v->tensor));
+    if (paged && problem.k.dim(0) != problem.batch()) {
+      source_.complain("block_table",
+                       fmt::format("want a row for each of {} sequences of q, got {}",
+                                   problem.batch(), problem.pages->sequences()));
+    }
+    if (!paged) {
+      problem.k = features("k", std::move(k->tensor));
+      problem.v = features("v", std::move(v->tensor));
+    }
     if (out) result.out = features("out", std::move(out->tensor));
     settle_axes(result);
-    problem.kv_lens = source_.integers("kv_lens");
     problem.cu_seqlens_q = source_.integers("cu_seqlens_q");
-    problem.cu_seqlens_k = source_.integers("cu_seqlens_k");
+    if (!paged) {
+      problem.kv_lens = source_.integers("kv_lens");
+      problem.cu_seqlens_k = source_.integers("cu_seqlens_k");
+    }
     problem.alibi_slopes = source_.numbers("alibi_slopes");
     problem.sinks = source_.numbers("sinks");
     if (auto lse = source_.find("lse")) {
@@ -82,6 +96,21 @@ class CaseAssembly {
   }
 
  private:
+  // Keys and values from pages, as many as maps have columns where there are some.
+  void gather(AttentionCase& result, const Shape& q, bool has_out) {
+    const PagedCase paged = read_pages(source_, attributes_, q, has_out);
+    assumed_ = paged.assumed;
+    if (paged.values_stood_in) {
+      notes_.emplace_back(
+          "there is no v_pages: k_pages stands for it, and only scores and weights mean anything");
+    }
+    Index columns = 0;
+    for (const auto* map : {&result.weights, &result.scores, &result.problem.mask}) {
+      if (*map && !(*map)->shape.empty()) columns = std::max(columns, (*map)->shape.back());
+    }
+    gather_pages(source_, paged.pages, columns, result.problem);
+  }
+
   // Of options alone, and where a file has only q and k for their weights.
   void stand_in(const CaseSource::Found& q, std::optional<CaseSource::Found>& k,
                 std::optional<CaseSource::Found>& v, bool has_out) {
@@ -237,6 +266,9 @@ const std::vector<std::string>& case_datasets() {
                                                  "scores",
                                                  "lse",
                                                  "mask",
+                                                 "k_pages",
+                                                 "v_pages",
+                                                 "block_table",
                                                  "kv_lens",
                                                  "cu_seqlens_q",
                                                  "cu_seqlens_k",

@@ -82,7 +82,8 @@ AttentionCase rules_of_part(const AttentionCase& outline, const CasePart& part) 
   problem.cu_seqlens_k = whole.cu_seqlens_k;
   problem.alibi_slopes = run_of(whole.alibi_slopes, part.kv_head * group, part.kv_heads * group);
   problem.sinks = run_of(whole.sinks, part.kv_head * group, part.kv_heads * group);
-  problem.cut = Cut{part.row, whole.q_len(), part.key, whole.kv_len()};
+  problem.cut = Cut{part.row, whole.q_len(), part.key, whole.kv_len(), part.batch, part.kv_head};
+  problem.pages = whole.pages;
   result.alignment_given = outline.alignment_given;
   result.scores_stage = outline.scores_stage;
   result.stored = outline.stored;

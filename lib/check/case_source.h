@@ -46,6 +46,8 @@ class CaseSource {
   /// Numbers along one axis; empty where there are none.
   std::vector<double> numbers(const std::string& name) const;
 
+  Index max_bytes() const { return limits_.max_bytes; }
+
   /// Ends the reading: DataError "case.h5: q: WHAT", or UsageError "--q: WHAT" of options.
   [[noreturn]] void complain(const std::string& name, const std::string& what) const;
 

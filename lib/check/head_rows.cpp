@@ -40,7 +40,8 @@ AttentionProblem head_rows(const AttentionProblem& whole, Index b, Index head, I
   part.cu_seqlens_k = whole.cu_seqlens_k;
   if (!whole.alibi_slopes.empty()) part.alibi_slopes = {whole.alibi_slopes[at]};
   if (!whole.sinks.empty()) part.sinks = {whole.sinks[at]};
-  part.cut = Cut{first_row, whole.q_len(), 0, keys};
+  part.cut = Cut{first_row, whole.q_len(), 0, keys, b, kv_head};
+  part.pages = whole.pages;
   return part;
 }
 

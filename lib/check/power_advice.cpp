@@ -83,7 +83,7 @@ struct Need {
   std::string_view name;
   std::string_view lacks;
 };
-constexpr std::array<Need, 50> kNeeds = {{
+constexpr std::array<Need, 53> kNeeds = {{
     {"causal-missing", "not causal: test with --causal too"},
     {"causal-off-by-one", "not causal: test with --causal too"},
     {"causal-alignment", "not causal: test with --causal and more keys than queries"},
@@ -91,6 +91,9 @@ constexpr std::array<Need, 50> kNeeds = {{
     {"cache-heads", "no cache: test --causal bottom-right with more keys than queries"},
     {"cache-ignored", "no cache: test --causal bottom-right with more keys than queries"},
     {"cache-order", "no cache: test --causal bottom-right with more keys than queries"},
+    {"page-table-ignored", "no pages: add k_pages, v_pages and block_table to test it"},
+    {"page-order", "no pages, or one a sequence: add k_pages, v_pages and block_table"},
+    {"page-size", "no pages: add k_pages, v_pages and block_table to test it"},
     {"window-off-by-one", "no window: add --window-left to test it"},
     {"window-ignored", "no window: add --window-left to test it"},
     {"window-swapped", "no window with two sides: add --window-left and --window-right"},
@@ -200,6 +203,9 @@ std::string power_advice(const std::string& name, const AttentionProblem& proble
   if (name == "padding-ignored") {
     return "every length is the whole, or padding is zeros of little weight: shorten one, and fill "
            "padding with large numbers";
+  }
+  if (begins(name, "page")) {
+    return "the pages are alike, or weigh too little: draw each anew, and multiply q by 4";
   }
   if (name == "batch-reuse") return "the sequences of the batch are alike: draw each anew";
   if (name == "gqa-first-head" && problem.kv_heads() == 1) {

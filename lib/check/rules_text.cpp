@@ -23,6 +23,7 @@ std::string rules_text(const AttentionProblem& problem) {
   if (problem.mask) {
     words.emplace_back(rules.mask_type == MaskType::kBool ? "boolean mask" : "additive mask");
   }
+  if (problem.pages) words.push_back(fmt::format("pages of {} keys", problem.pages->page_size()));
   if (!problem.kv_lens.empty()) words.emplace_back("kv_lens");
   if (!problem.cu_seqlens_q.empty()) {
     words.push_back(fmt::format("{} packed sequences", problem.cu_seqlens_q.size() - 1));

@@ -67,6 +67,7 @@ void suppose_causality(SuppositionList& list);
 void suppose_windows(SuppositionList& list);
 void suppose_lengths(SuppositionList& list);
 void suppose_caches(SuppositionList& list);
+void suppose_pages(SuppositionList& list);
 void suppose_batches(SuppositionList& list);
 void suppose_heads(SuppositionList& list);
 void suppose_scales(SuppositionList& list);

@@ -15,6 +15,8 @@ constexpr std::initializer_list<void (*)(SuppositionList&)> kKinds = {
     suppose_causality, suppose_windows, suppose_lengths,
     // suppositions_cache.cpp
     suppose_caches,
+    // suppositions_pages.cpp
+    suppose_pages,
     // suppositions_layout.cpp
     suppose_batches, suppose_heads,
     // suppositions_scores.cpp

@@ -21,7 +21,7 @@ const std::vector<std::string> kRuleOptions = {
     "causal",       "no-causal",   "causal-alignment", "causal-offset", "scale",
     "softcap",      "window-left", "window-right",     "window-size",   "layout",
     "dtype",        "heads",       "kv-heads",         "mask-type",     "fully-masked",
-    "scores-stage", "maps",        "tolerance",        "power"};
+    "scores-stage", "maps",        "tolerance",        "power",         "pages-layout"};
 
 // A mode that reads nothing refuses what it would not look at.
 void only_beside(const cli::OptionTable& table, const std::string& mode,
@@ -159,6 +159,12 @@ void declare_rules(cli::OptionTable& table, CaseAttributes& rules) {
       },
       "axes of q, k, v, out: bhsd (batch, heads, rows, features), bshd, or with the heads side "
       "by side nbd (rows, batch, all features) as PyTorch's MultiheadAttention, or bnd");
+  table.choice(
+      "pages-layout", rules.pages_layout,
+      std::vector<std::pair<std::string, PagesLayout>>{
+          {"nhd", PagesLayout::kNhd}, {"hnd", PagesLayout::kHnd}, {"vllm", PagesLayout::kVllm}},
+      "axes of k_pages, v_pages: nhd (pages, page_size, kv_heads, features), hnd (pages, "
+      "kv_heads, page_size, features), or those of vLLM's own kernels");
   table.count("heads", rules.heads, "heads of q: side by side, for nbd and bnd; of probes 4")
       .at_most(kMost);
   table.count("kv-heads", rules.kv_heads, "heads of k and v, where not as many").at_most(kMost);

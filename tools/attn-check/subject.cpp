@@ -80,7 +80,8 @@ CheckSubject read_subject(const CheckOptions& o, Values values, Residence reside
     const auto mapped = names.find(name);
     return mapped == names.end() ? std::string("/") + name : mapped->second;
   };
-  if (values == Values::kOptional && names.count("v") == 0 && !reader.has_dataset("/v")) {
+  const bool paged = names.count("k_pages") != 0 || reader.has_dataset("/k_pages");
+  if (values == Values::kOptional && !paged && names.count("v") == 0 && !reader.has_dataset("/v")) {
     names["v"] = at("k");
   }
   if (residence == Residence::kFile) {
