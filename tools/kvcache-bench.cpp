@@ -4,10 +4,12 @@
 //   kvcache-bench --kv-heads 8,2,1 --tokens 128-512*2 -o bench.h5
 //   kvcache-bench -i model.h5 --prompt 64 --new-tokens 64 --format md
 //   kvcache-bench --dim 8 --heads 1 --tokens 1-64 --counts-only --format tsv
+//   kvcache-bench --requests 64 --lengths lognormal:500:0.8 --shared-prefix 32
 
 #include "cli/tool.h"
 #include "kvcache-bench/compare.h"
 #include "kvcache-bench/options.h"
+#include "kvcache-bench/serve.h"
 
 namespace {
 
@@ -15,6 +17,7 @@ using namespace attn;
 
 // The modes, each in a file of its own.
 int run(const BenchOptions& o, cli::Session& session) {
+  if (o.serving.wanted) return run_serve(o, session);
   return run_compare(o, session);
 }
 
@@ -29,7 +32,9 @@ const cli::Program kProgram = {
                  {"kvcache-bench -i model.h5 --prompt 4 --new-tokens 8 --format md",
                   "a trained model; prompt and generated tokens apart"},
                  {"kvcache-bench --dim 8 --heads 1 --tokens 1-64 --counts-only --format tsv",
-                  "counts alone: the same bytes everywhere"}},
+                  "counts alone: the same bytes everywhere"},
+                 {"kvcache-bench --requests 32 --lengths lognormal:200:0.8 --shared-prefix 16",
+                  "sequences of unequal length together: reserved, in pages, prefix once"}},
     .notes =
         "Key rows are counted by the layers themselves, per sequence and key projection:\n"
         "  n given tokens           n with the cache      n(n+1)/2 without\n"
@@ -40,7 +45,18 @@ const cli::Program kProgram = {
         "Times are medians of interleaved rounds; iqr is the width of their middle half, cpu\n"
         "the time of all threads together. read GB/s counts the cache and the matrices, which\n"
         "every step of cached decoding reads whole; of sweep compares it with reading a buffer\n"
-        "of that size again and again on as many threads.",
+        "of that size again and again on as many threads.\n"
+        "\n"
+        "With --requests or --lengths sequences come, decode together and leave: alone one after\n"
+        "another; contiguous, each reserving --max-length; paged; and with --shared-prefix "
+        "shared,\n"
+        "its full pages held once. --memory is the same for all. A length is the rows cached at "
+        "the\n"
+        "end, P+N-1; half are prompt unless --prompt or --new-tokens says otherwise. A step is a\n"
+        "pass: one prompt, or one token for all that run. waste is the share of bytes allocated\n"
+        "that hold nothing: on average over steps, at most, and summed over the sequences as they\n"
+        "end, which is kvcache-size's answer for the lengths. half done, 90 %, all: steps, or\n"
+        "seconds, from arrival until so many had finished. Outputs are held against alone's.",
     .meaning_of_no = "a count differs from its formula, or outputs differ",
 };
 

@@ -307,6 +307,10 @@ Index shared_rows(const ServingLoad& load, Index page_size) {
   return load.shared_prefix / page_size * page_size;
 }
 
+void check_memory(const ServingLoad& load, const ServingSettings& settings, Index row_bytes) {
+  const PageBudget budget(load, settings, row_bytes);
+}
+
 ServingRun serve(ServingSubject& subject, const ServingLoad& load,
                  const std::vector<std::vector<Index>>& ids, const ServingSettings& settings,
                  const ServingOutput& on_output) {

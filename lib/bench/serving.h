@@ -69,11 +69,13 @@ struct ServingRun {
   std::int64_t wall_ns() const { return prefill.wall_ns + decode.wall_ns; }
 };
 
+/// Throws UsageError where the memory does not hold the longest sequence.
+void check_memory(const ServingLoad& load, const ServingSettings& settings, Index row_bytes);
+
 /// What comes of token `token` (0 is the prompt's) of a request: (width) numbers.
 using ServingOutput = std::function<void(Index request, Index token, const float* output)>;
 
-/// Serves them all. ids: serving_ids(). Throws UsageError where the memory does not hold the
-/// longest sequence. on_output may be empty.
+/// Serves them all. ids: serving_ids(). Throws as check_memory(). on_output may be empty.
 ServingRun serve(ServingSubject& subject, const ServingLoad& load,
                  const std::vector<std::vector<Index>>& ids, const ServingSettings& settings,
                  const ServingOutput& on_output);

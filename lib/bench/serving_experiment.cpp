@@ -53,6 +53,7 @@ ServingExperiment::ServingExperiment(std::unique_ptr<ServingSubject> subject, Se
   std::vector<ServingSettings> all = {alone};
   all.insert(all.end(), ways.begin(), ways.end());
   for (const ServingSettings& settings : all) {
+    check_memory(load_, settings, subject_->row_bytes());
     ServingRow row;
     row.settings = settings;
     row.formula = "sum of P+N-1";

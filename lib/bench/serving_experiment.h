@@ -44,7 +44,8 @@ struct ServingRow {
 /// times taken.
 class ServingExperiment {
  public:
-  /// ways: without kAlone, which is always the first.
+  /// ways: without kAlone, which is always the first. Throws UsageError where the memory of one
+  /// does not hold the longest sequence.
   ServingExperiment(std::unique_ptr<ServingSubject> subject, ServingLoad load,
                     const std::vector<ServingSettings>& ways, std::uint64_t seed);
 

@@ -44,6 +44,7 @@ void check_combinations(const cli::OptionTable& table, BenchOptions& o) {
   refuse_beside("tokens", {"prompt", "new-tokens"});
   refuse_beside("counts-only", {"repeats", "warmup"});
   o.prompt_apart = table.given("prompt") || table.given("new-tokens");
+  check_serving(table, o);
   if (!o.input.empty()) return;
   if (!o.head_dim && o.layer.dim % o.layer.heads != 0) {
     throw UsageError(
@@ -79,6 +80,7 @@ void declare(cli::OptionTable& table, BenchOptions& o) {
       "ways to compare: contiguous, paged, none (default contiguous,none)");
   table.count("page-size", o.page_size, "rows of a page of the paged cache");
   cli::seed_option(table, o.seed);
+  declare_serving(table, o.serving);
   table.group("How it is measured");
   table.flag("counts-only", o.counts_only, "count and compare, take no times");
   table.count("repeats", o.repeats, "timed rounds").default_is("7, fewer of long ones");
@@ -90,7 +92,7 @@ void declare(cli::OptionTable& table, BenchOptions& o) {
   cli::output_option(table, o.output);
   cli::format_options(table, o.format,
                       {cli::Format::kText, cli::Format::kMarkdown, cli::Format::kTsv,
-                       cli::Format::kCsv, cli::Format::kJson});
+                       cli::Format::kCsv, cli::Format::kJson, cli::Format::kJsonLines});
   cli::max_bytes_option(table, o.max_bytes);
   cli::progress_option(table);
   table.check([&table, &o] { check_combinations(table, o); });

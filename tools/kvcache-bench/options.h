@@ -9,6 +9,7 @@
 #include "cli/common_options.h"
 #include "cli/option_table.h"
 #include "core/parallel.h"
+#include "kvcache-bench/serve_options.h"
 #include "nn/kv_cache.h"
 
 namespace attn {
@@ -27,6 +28,7 @@ struct BenchOptions {
   bool prompt_apart = false;  // --prompt or --new-tokens instead of --tokens
   Index page_size = kPageRows;
   std::vector<CacheKind> caches = {CacheKind::kContiguous, CacheKind::kNone};
+  ServeOptions serving;
   bool counts_only = false;
   std::optional<Index> repeats;
   std::optional<Index> warmup;

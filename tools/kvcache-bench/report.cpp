@@ -111,6 +111,20 @@ std::string people_report(const CacheExperiment& experiment, const BenchReportSt
   return text + joined_lines(crossover_lines(pairs), markdown);
 }
 
+std::vector<cli::Json> json_rows(const CacheExperiment& experiment, const BenchReportStyle& style,
+                                 const std::vector<BenchColumn>& columns) {
+  std::vector<cli::Json> rows;
+  for (std::size_t row = 0; row < experiment.rows().size(); ++row) {
+    cli::Json result = json_row(columns, row);
+    if (style.timed) {
+      result["samples_ns"] = experiment.rows()[row].wall.values();
+      result["cpu_samples_ns"] = experiment.rows()[row].cpu.values();
+    }
+    rows.push_back(std::move(result));
+  }
+  return rows;
+}
+
 std::string json_report(const CacheExperiment& experiment, const BenchContext& context,
                         const BenchReportStyle& style, const std::vector<BenchColumn>& columns) {
   const Agreement& agreement = experiment.agreement();
@@ -123,15 +137,7 @@ std::string json_report(const CacheExperiment& experiment, const BenchContext& c
     document["max_difference"] = cli::json_number(agreement.max_difference);
     document["max_difference_bound"] = cli::json_number(agreement.bound);
   }
-  document["results"] = cli::Json::array();
-  for (std::size_t row = 0; row < experiment.rows().size(); ++row) {
-    cli::Json result = json_row(columns, row);
-    if (style.timed) {
-      result["samples_ns"] = experiment.rows()[row].wall.values();
-      result["cpu_samples_ns"] = experiment.rows()[row].cpu.values();
-    }
-    document["results"].push_back(std::move(result));
-  }
+  document["results"] = json_rows(experiment, style, columns);
   document["comparisons"] = cli::Json::array();
   for (const CachePair& pair : cache_pairs(experiment.rows())) {
     cli::Json comparison;
@@ -157,6 +163,8 @@ std::string bench_report(const CacheExperiment& experiment, const BenchContext& 
       return column_table(columns).csv();
     case cli::Format::kJson:
       return json_report(experiment, context, style, columns);
+    case cli::Format::kJsonLines:
+      return json_lines(context, json_rows(experiment, style, columns));
     default:
       return people_report(experiment, style);
   }

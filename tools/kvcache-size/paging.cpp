@@ -3,17 +3,14 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <string>
 #include <vector>
 
 #include "core/error.h"
 #include "core/text.h"
-#include "io/byte_source.h"
-#include "io/hdf5_reader.h"
 #include "kvcache-size/table.h"
+#include "lengths.h"
 #include "sizing/paging.h"
-#include "sizing/shape_file.h"
 
 namespace attn {
 namespace {
@@ -22,34 +19,6 @@ using cli::Json;
 using cli::Table;
 
 constexpr Index kMostLengths = 10'000'000;
-
-std::vector<Index> hdf5_lengths(const std::string& file, const std::string& dataset,
-                                Index max_bytes) {
-  const auto reader = Hdf5Reader::open(file, {.max_bytes = max_bytes});
-  const auto read = reader.read<Index>(dataset.empty() ? reader.only_dataset() : dataset);
-  std::vector<Index> lengths(read.data(), read.data() + read.size());
-  for (const Index length : lengths) {
-    if (length < 1) {
-      throw DataError(fmt::format("{}: a length must be 1 or more: {}", reader.name(), length));
-    }
-  }
-  if (lengths.empty()) throw DataError(fmt::format("{}: no lengths in it", reader.name()));
-  return lengths;
-}
-
-std::vector<Index> asked_lengths(const SizeOptions& o, Index longest) {
-  if (is_distribution(o.lengths)) return drawn_lengths(o.lengths, o.sequences, longest, o.seed);
-  // FILE.h5:/dataset
-  const std::size_t colon = o.lengths.rfind(":/");
-  std::error_code ignored;
-  const bool dataset = colon != std::string::npos && !std::filesystem::exists(o.lengths, ignored);
-  const std::string file = dataset ? o.lengths.substr(0, colon) : o.lengths;
-  if (file_start(file, 4) == "\x89HDF") {
-    return hdf5_lengths(file, dataset ? o.lengths.substr(colon + 1) : "", o.max_bytes);
-  }
-  const ByteSource source = ByteSource::open(file, o.max_bytes);
-  return parsed_lengths(as_text(source.bytes()), source.name());
-}
 
 }  // namespace
 
@@ -60,7 +29,8 @@ void report_paging(const SizeGrid& grid, const SizeOptions& o, cli::Session& ses
     throw UsageError(
         "--max-length is missing: where contiguous buffers end, and the longest sequence");
   }
-  const std::vector<Index> lengths = asked_lengths(o, o.max_length);
+  const std::vector<Index> lengths =
+      asked_lengths(o.lengths, o.sequences, o.max_length, o.seed, o.max_bytes);
   if (static_cast<Index>(lengths.size()) > kMostLengths) {
     throw UsageError(fmt::format("--lengths has more than {} sequences", grouped(kMostLengths)));
   }
