@@ -1,12 +1,12 @@
 # A thin front for CMake: make, make demo, make test, make asan, make tsan, make format,
-# make tidy, make man, make bench, make figures, make install. Everything is built under
-# build/PRESET.
+# make tidy, make man, make bench, make figures, make tutorial, make install.
+# Everything is built under build/PRESET.
 PRESET ?= release
 JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
 
 .PHONY: all dependencies configure demo test asan tsan debug format format-check tidy man bench \
-  figures install clean
+  figures tutorial install clean
 
 all: configure
 	cmake --build --preset $(PRESET) --parallel $(JOBS)
@@ -54,6 +54,11 @@ OUT ?= build/figures
 figures: all
 	@scripts/install-dependencies.sh --figures
 	@scripts/figures.sh build/$(PRESET)/bin $(OUT)
+
+# The tutorial's numbers beside ours.
+tutorial: all
+	@scripts/install-dependencies.sh --python
+	@scripts/tutorial.sh build/$(PRESET)/bin
 
 install: all
 	cmake --install build/$(PRESET) --prefix $(PREFIX)
