@@ -104,14 +104,17 @@ def labels_of(file, path, axis, count, options):
 
 
 def label(axes, labels, along, inches):
-    """As many labels as there is room for."""
+    """All labels, or where there is no room for them, some positions."""
     step = max(1, math.ceil(len(labels) * 0.11 / inches))
-    if step > 1 or max(map(len, labels)) > 3 and along == "x":
+    if step > 1:
+        step = next(round_one for round_one in (5, 10, 20, 50, 100, 1000) if round_one >= step)
+        labels = [str(place) for place in range(len(labels))]
+    if max(map(len, labels)) > 3 and along == "x":
         axes.tick_params(axis=along, labelsize=6)
     places = range(0, len(labels), step)
     set_ticks = axes.set_xticks if along == "x" else axes.set_yticks
     set_ticks(places, [labels[place] for place in places])
-    if along == "x" and max(map(len, labels)) > 2:
+    if along == "x" and step == 1 and max(map(len, labels)) > 2:
         axes.tick_params(axis="x", labelrotation=90)
 
 

@@ -35,7 +35,7 @@ def axes_of(file, path):
 
 def line_name(settings):
     """What tells a line from the others."""
-    words = {"kv_heads": "{} key-value head{s}", "cache_dtype": "{}", "layers": "{} layer{s}",
+    words = {"kv_heads": "{} key-value head{s}", "cache_dtype": "{}", "model": "{}", "layers": "{} layer{s}",
              "head_dim": "heads of {}"}
     return ", ".join(words.get(name, name + " {}").format(value, s="" if value == 1 else "s")
                      for name, value in settings)
@@ -70,7 +70,7 @@ def draw(file, options):
     for (values, words), colour in zip(lines, style.LINES * len(lines)):
         line, = axes.plot(tokens[order], values[order], color=colour, marker="o", markersize=2.5)
         ratio = lines[0][0] / values
-        parted = f" (÷ {ratio[0]:g})" if words and ratio[0] > 1 and np.all(ratio == ratio[0]) else ""
+        parted = f" (÷ {ratio[0]:.3g})" if words and ratio[0] > 1 and np.all(ratio == ratio[0]) else ""
         labels.append((line, words + parted))
     axes.set_xscale("log", base=2)
     axes.set_yscale("log", base=2)

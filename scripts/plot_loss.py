@@ -12,12 +12,13 @@ import sys
 
 import plot_style as style
 from plot_style import np, plt
+from matplotlib.ticker import LogLocator
 
 
 def options_of(arguments):
     parser = style.parser(__doc__, several=True)
-    parser.add_argument("--smooth", type=style.positive, default=25, metavar="N",
-                        help="updates of the running mean (default 25)")
+    parser.add_argument("--smooth", type=style.positive, metavar="N",
+                        help="updates of the running mean (default 25, of short runs fewer)")
     parser.add_argument("--floor", type=float, metavar="X",
                         help="least loss that is possible (default: known of progressions)")
     parser.add_argument("--log", action="store_true", help="loss on a logarithmic axis")
@@ -37,7 +38,6 @@ def floor_of(file):
 
 def smoothed(losses, width):
     """Means of width updates, at the middles of them."""
-    width = min(width, len(losses))
     middles = np.arange(len(losses) - width + 1) + (width + 1) / 2
     return middles, np.convolve(losses, np.ones(width) / width, "valid")
 
@@ -57,9 +57,10 @@ def draw_run(file, colour, name, panels, options):
     top = panels[0]
     top.plot(updates, losses, color=colour if name else "#bbbbbb", alpha=0.25 if name else 1,
              linewidth=0.7, zorder=1, label=None if name else "each update")
-    middles, means = smoothed(losses, options.smooth)
+    width = min(options.smooth or max(1, min(25, len(losses) // 10)), len(losses))
+    middles, means = smoothed(losses, width)
     top.plot(middles, means, color=colour, zorder=3,
-             label=name or f"mean of {min(options.smooth, len(losses))} updates")
+             label=name or f"mean of {width} update" + "s" * (width > 1))
     dots = {"marker": "o", "markersize": 3.5, "markerfacecolor": "white"}
     if "training/evaluation_steps" in file:
         steps = style.dataset(file, "training/evaluation_steps")
@@ -92,11 +93,13 @@ def draw(files, options):
     top = panels[0]
     if options.log:
         top.set_yscale("log")
+        top.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
         top.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
         top.yaxis.set_minor_formatter(lambda value, _: "")
     else:
         top.set_ylim(0, None)
-    vocabulary = int(files[0].attrs.get("vocab_size", 0))
+    vocabularies = {int(file.attrs.get("vocab_size", 0)) for file in files}
+    vocabulary = vocabularies.pop() if len(vocabularies) == 1 else 0  # of different ones no line is right
     if vocabulary > 1:
         guess = math.log(vocabulary)
         reference(top, guess, f"guessing, ln {vocabulary:,} = {guess:.3f}", last)
@@ -104,7 +107,7 @@ def draw(files, options):
     if floor:
         reference(top, *floor, last, below=True)
     top.set(ylabel="loss (nats a token)", xlim=(0, last))
-    top.legend(loc="center right", fontsize=8)
+    top.legend(loc="best", fontsize=8)
     if with_accuracy:
         panels[1].set(ylim=(0, 1.05), ylabel="accuracy")
         panels[1].axhline(1, color=style.GREY, linestyle="--", linewidth=0.9, zorder=1)

@@ -200,8 +200,10 @@ def label_ends(axes, labels, size=9):
     """Names lines at their right ends, in their colours: labels holds (line, text). To be called
     when the axes have their limits and scales."""
     axes.figure.canvas.draw()
-    ends = [axes.transData.transform((line.get_xdata()[-1], line.get_ydata()[-1]))[1] for line, _ in labels]
-    heights = spread(ends, size * 1.25 * axes.figure.dpi / 72)
+    ends = [axes.transData.transform((line.get_xdata()[-1], line.get_ydata()[-1]))[1]
+            for line, _ in labels]
+    most = max(words.count("\n") + 1 for _, words in labels)
+    heights = spread(ends, size * 1.25 * most * axes.figure.dpi / 72)
     for (line, words), end, height in zip(labels, ends, heights):
         axes.annotate(words, (line.get_xdata()[-1], line.get_ydata()[-1]),
                       xytext=(6, (height - end) * 72 / axes.figure.dpi), textcoords="offset points",

@@ -187,12 +187,12 @@ def norms(t):
 def tiny_gpt(t):
     t.part("A tiny GPT")
     begun, used = time.monotonic(), os.times()
-    runs = {0: t.json("tinygpt-train --preset tutorial --eval-every 300 -q -o gpt-0.h5")}
+    runs = {0: t.json("tinygpt-train --preset tutorial --eval-every 300 -o gpt-0.h5")}
     wall, now = time.monotonic() - begun, os.times()
     cpu = now.children_user + now.children_system - used.children_user - used.children_system
     for seed in SEEDS[1:]:
         runs[seed] = t.json("tinygpt-train --preset tutorial --steps 300 --eval-every 300 "
-                            f"--seed {seed} -q -o gpt-{seed}.h5")
+                            f"--seed {seed} -o gpt-{seed}.h5")
     objects = json.loads(t.quiet("tensor-show", "--list", "gpt-0.h5", "--json"))["objects"]
     held = {one["path"]: one.get("attributes", {}) for one in objects}
     model, training = held["/"], held["/training"]
@@ -233,7 +233,7 @@ def tiny_gpt(t):
 
 def cache_counts(t):
     t.part("What the cache saves: decoding 512 tokens (question 9)")
-    answer = t.json("kvcache-bench --preset tutorial --repeats 3 --warmup 0 --no-progress -q")
+    answer = t.json("kvcache-bench --preset tutorial --repeats 3 --warmup 0")
     decode = {one["cache"]: one for one in answer["results"] if one["phase"] == "decode"}
     cached, anew = decode["contiguous"], decode["none"]
     n = cached["tokens"]
@@ -242,7 +242,7 @@ def cache_counts(t):
     t.exact("that is, for n = 512", n * (n + 1) // 2, anew["key_rows"])
     t.holds("outputs with and without", "the same", answer["outputs_agree"])
     # The tutorial does not say how wide its layer was: counts are the same, times are not.
-    narrow = t.json("kvcache-bench --dim 64 --heads 4 --tokens 512 --repeats 3 --no-progress -q")
+    narrow = t.json("kvcache-bench --dim 64 --heads 4 --tokens 512 --repeats 3")
     for wide, results in ((512, answer["results"]), (64, narrow["results"])):
         with_cache, without = (one["median_ns"] / 1e6 for cache in ("contiguous", "none") for one in results
                                if one["phase"] == "decode" and one["cache"] == cache)

@@ -2,6 +2,7 @@
 import json
 import shlex
 import subprocess
+import sys
 
 SAME, AGREES, TIME, NOT_OURS, DIFFERS = "same", "agrees", "a time", "not ours", "DIFFERS"
 LEGEND = """same      to all digits that the tutorial prints
@@ -50,10 +51,12 @@ class Report:
         """Runs a command of ours, shown as it would be typed; gives its stdout."""
         self.say(f"$ {command}")
         program, *arguments = shlex.split(command)
+        # What takes long says how far it is, if somebody looks on.
+        watched = sys.stderr.isatty() and "-q" not in arguments
         done = subprocess.run([str(self.bin_dir / program), *arguments], stdout=subprocess.PIPE,
-                              stderr=subprocess.PIPE, text=True, check=False)
+                              stderr=None if watched else subprocess.PIPE, text=True, check=False)
         if done.returncode != status:
-            raise Failure(f"{command}: exit status {done.returncode}: {done.stderr.strip()}")
+            raise Failure(f"{command}: exit status {done.returncode}: {(done.stderr or '').strip()}")
         return done.stdout
 
     def json(self, command):
