@@ -184,7 +184,8 @@ void KvSlot<T>::provide(Index page) {
     if (side->slabs[slab]) continue;
     // Uninitialised: only rows that were written are read, and what is untouched takes no memory.
     const Index bytes = pool_->slab_pages_ * pool_->table_.page_size() * side->row_bytes;
-    side->slabs[slab].reset(new std::byte[static_cast<std::size_t>(bytes)]);
+    side->slabs[slab].reset(
+        static_cast<std::byte*>(allocate_lines(static_cast<std::size_t>(bytes))));
   }
 }
 

@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "core/aligned.h"
 #include "core/tensor.h"
 #include "nn/kv_type.h"
 #include "nn/page_table.h"
@@ -73,7 +74,7 @@ class KvSlot {
   struct Side {
     KvType type;
     Index row_bytes;
-    std::vector<std::unique_ptr<std::byte[]>> slabs;
+    std::vector<LineBytes> slabs;
   };
 
   KvSlot(KvPool<T>& pool, Index layer);

@@ -13,8 +13,10 @@ namespace {
 // there are few (decoding, where reading the matrix is the work). A row's bits depend on its
 // block, so these constants are part of the result and the number of threads is not.
 constexpr Index kBlockRows = 128;
-constexpr Index kBlockNumbers = Index{1} << 16;
+constexpr Index kBlockNumbers = Index{1} << 14;
 constexpr Index kLeastBlockOutputs = 64;
+// What reading a number of the matrix from memory costs, in multiplications.
+constexpr Index kReading = 16;
 
 }  // namespace
 
@@ -34,7 +36,7 @@ Matrix<T> Linear<T>::forward(const Pass<T>& pass, In<T> x) const {
     gemm<T>(Transpose::kNo, Transpose::kYes, T{1}, part, rows, T{0}, result);
     if (bias_) add_row<T>(pass.values + bias_->offset + first_output, result);
   };
-  const int threads = pass.work.threads_for(x.rows() * weight.size());
+  const int threads = pass.work.threads_for(std::max(x.rows(), kReading) * weight.size());
   if (x.rows() >= 2 * kBlockRows) {
     const Index blocks = (x.rows() + kBlockRows - 1) / kBlockRows;
     parallel_for(blocks, threads, [&](Index i, int) {
@@ -43,9 +45,9 @@ Matrix<T> Linear<T>::forward(const Pass<T>& pass, In<T> x) const {
       block(x.row_block(first, count), weight, 0, y.row_block(first, count));
     });
   } else if (weight.size() >= 2 * kBlockNumbers) {
-    const Index outputs = std::max(kLeastBlockOutputs, kBlockNumbers / in());
+    const Index outputs = std::max(kLeastBlockOutputs, kBlockNumbers / in() / 64 * 64);
     const Index blocks = (out() + outputs - 1) / outputs;
-    parallel_for(blocks, threads, [&](Index i, int) {
+    parallel_shares(blocks, threads, [&](Index i, int) {
       const Index first = i * outputs;
       const Index count = std::min(outputs, out() - first);
       block(x, weight.row_block(first, count), first, y.col_block(first, count));

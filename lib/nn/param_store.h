@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "core/aligned.h"
 #include "core/tensor.h"
 
 namespace attn {
@@ -88,7 +89,7 @@ class ParamStore {
   std::vector<ParamInfo> list_;
   std::unordered_map<std::string, std::size_t> place_of_;  // in list_, by name
   Index size_ = 0;
-  std::vector<T> values_;
+  LineVector<T> values_;
 };
 
 }  // namespace attn
