@@ -3,7 +3,7 @@
 #   scripts/install-dependencies.sh              install what is missing (as root)
 #   scripts/install-dependencies.sh --check      exit 0 if nothing is missing
 #   scripts/install-dependencies.sh --apt-line   print the line that installs everything
-#   scripts/install-dependencies.sh --tidy       also what make format, tidy, tsan and man need
+#   scripts/install-dependencies.sh --tidy       also what make format, tidy, tsan, man and all tests need
 #   scripts/install-dependencies.sh --pages      only what scripts/attention_html.py and its test need
 #   scripts/install-dependencies.sh --figures    also what make figures needs
 #   scripts/install-dependencies.sh --python     also what make tutorial needs
@@ -12,7 +12,7 @@ set -eu
 packages="g++ cmake ninja-build libboost-program-options-dev libopenblas-dev libfmt-dev
   libgtest-dev libgmock-dev libhdf5-dev libaec-dev libhwy-dev nlohmann-json3-dev libxxhash-dev
   zlib1g-dev libicu-dev"
-tidy_packages="clang-14 clang-format-14 clang-tidy-14 libomp-14-dev libclang-rt-14-dev help2man"
+tidy_packages="clang-14 clang-format-14 clang-tidy-14 libomp-14-dev libclang-rt-14-dev help2man zsh"
 page_packages="python3-h5py chromium"
 figure_packages="python3 python3-h5py python3-matplotlib"
 

@@ -75,10 +75,14 @@ const Explanation* find_explanation(std::string_view name) {
   return nullptr;
 }
 
-std::string nearest_mistake(std::string_view typed) {
+std::vector<std::string> mistake_names() {
   std::vector<std::string> names;
   for (const Explanation& one : explanations()) names.emplace_back(one.name);
-  return nearest_word(typed, names);
+  return names;
+}
+
+std::string nearest_mistake(std::string_view typed) {
+  return nearest_word(typed, mistake_names());
 }
 
 }  // namespace attn

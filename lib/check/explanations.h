@@ -23,6 +23,9 @@ std::span<const Explanation> explanations();
 /// The one of that name; null where there is none.
 const Explanation* find_explanation(std::string_view name);
 
+/// Their names, by topic.
+std::vector<std::string> mistake_names();
+
 /// The known name that a mistyped one is nearest to; empty where none is near.
 std::string nearest_mistake(std::string_view typed);
 

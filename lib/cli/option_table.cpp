@@ -83,6 +83,13 @@ Option& Option::default_is(std::string words) {
   default_ = std::move(words);
   return *this;
 }
+Option& Option::completes(std::vector<std::string> words) {
+  return completes_from([words = std::move(words)] { return words; });
+}
+Option& Option::completes_from(std::function<std::vector<std::string>()> words) {
+  completions_ = std::move(words);
+  return *this;
+}
 Option& Option::argument(std::string word) {
   argument_ = std::move(word);
   return *this;

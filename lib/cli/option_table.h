@@ -43,6 +43,11 @@ class Option {
   Option& may_be_empty();
   /// The default as the help says it, where the field's own value does not say it.
   Option& default_is(std::string words);
+  /// Words that it takes, maybe among other values, for a shell to complete; several of them
+  /// between commas where the argument is LIST.
+  Option& completes(std::vector<std::string> words);
+  /// Words that take time to gather, so only when a shell asks.
+  Option& completes_from(std::function<std::vector<std::string>()> words);
   /// The word for the value in the help: N, FILE, LIST.
   Option& argument(std::string word);
 
@@ -73,6 +78,7 @@ class Option {
   friend class OptionTable;
   friend class CommandLine;
   friend class HelpText;
+  friend class OptionDump;
 
   std::string name_;
   char letter_ = 0;
@@ -81,6 +87,7 @@ class Option {
   std::string group_;
   std::string default_;
   std::vector<std::string> choices_;
+  std::function<std::vector<std::string>()> completions_;
   CountLimits counts_;
   RealLimits reals_;
   FileRole role_ = FileRole::kNone;

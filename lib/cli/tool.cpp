@@ -14,6 +14,7 @@
 
 #include "cli/command_line.h"
 #include "cli/help.h"
+#include "cli/option_dump.h"
 #include "cli/signals.h"
 #include "core/error.h"
 #include "core/text.h"
@@ -76,6 +77,11 @@ int parse_and_run(const Program& program, OptionTable& table, const std::vector<
   bool version = false;
   declare_manner(table, help, version);
   Report out(stdout);
+  if (words == std::vector<std::string>{"--dump-options"}) {  // for the shells' completion
+    out.write(option_dump(table));
+    out.flush();
+    return kDone;
+  }
   CommandLine command_line(table);
   if (command_line.asks_for(words, "help")) {
     out.write(help_text(program, table));

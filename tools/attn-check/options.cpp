@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "attn-check/step_options.h"
+#include "check/explanations.h"
 #include "core/error.h"
 #include "core/text.h"
 
@@ -98,25 +99,39 @@ void check_combinations(const cli::OptionTable& table, const CheckOptions& o) {
   check_rules(table, refuse);
 }
 
+std::vector<std::string> house_names() {
+  std::vector<std::string> names;
+  for (const HouseRule& rule : all_houses()) names.push_back(house_name(rule));
+  return names;
+}
+
+std::vector<std::string> explainable() {
+  std::vector<std::string> names = mistake_names();
+  names.emplace_back("list");
+  return names;
+}
+
 void declare_probe(cli::OptionTable& table, CheckOptions& o) {
   table.group("Probes for a kernel, which takes the rules below");
   table.flag("make-probe", o.make_probe, "write a folder of inputs that give mistakes away");
   table.flag("npz", o.npz, "as NumPy archives instead of HDF5");
-  table.custom(
-      "probe-inputs", "LIST",
-      [&o](std::string_view text) {
-        for (const std::string_view word : split(text, ',')) {
-          const auto input = parse_probe_input(word);
-          if (!input) {
-            throw UsageError(fmt::format(
-                "--probe-inputs: want mask, additive-mask, kv-lens, sinks or alibi-slopes, got "
-                "'{}'",
-                escaped(word)));
-          }
-          o.probe_inputs.push_back(*input);
-        }
-      },
-      "what else it takes: mask, additive-mask, kv-lens, sinks, alibi-slopes");
+  table
+      .custom(
+          "probe-inputs", "LIST",
+          [&o](std::string_view text) {
+            for (const std::string_view word : split(text, ',')) {
+              const auto input = parse_probe_input(word);
+              if (!input) {
+                throw UsageError(fmt::format(
+                    "--probe-inputs: want mask, additive-mask, kv-lens, sinks or alibi-slopes, got "
+                    "'{}'",
+                    escaped(word)));
+              }
+              o.probe_inputs.push_back(*input);
+            }
+          },
+          "what else it takes: mask, additive-mask, kv-lens, sinks, alibi-slopes")
+      .completes({"mask", "additive-mask", "kv-lens", "sinks", "alibi-slopes"});
 }
 
 void declare_rules(cli::OptionTable& table, CaseAttributes& rules) {
@@ -148,17 +163,19 @@ void declare_rules(cli::OptionTable& table, CaseAttributes& rules) {
         rules.window_left = cli::parse_count(text, "--window-size", {1, kMost}) - 1;
       },
       "keys seen with the query's own: --window-left N-1");
-  table.custom(
-      "layout", "ORDER",
-      [&rules](std::string_view text) {
-        rules.layout = parse_layout(text);
-        if (!rules.layout) {
-          throw UsageError(
-              fmt::format("--layout: want bhsd, bshd, nbd or bnd, got '{}'", escaped(text)));
-        }
-      },
-      "axes of q, k, v, out: bhsd (batch, heads, rows, features), bshd, or with the heads side "
-      "by side nbd (rows, batch, all features) as PyTorch's MultiheadAttention, or bnd");
+  table
+      .custom(
+          "layout", "ORDER",
+          [&rules](std::string_view text) {
+            rules.layout = parse_layout(text);
+            if (!rules.layout) {
+              throw UsageError(
+                  fmt::format("--layout: want bhsd, bshd, nbd or bnd, got '{}'", escaped(text)));
+            }
+          },
+          "axes of q, k, v, out: bhsd (batch, heads, rows, features), bshd, or with the heads side "
+          "by side nbd (rows, batch, all features) as PyTorch's MultiheadAttention, or bnd")
+      .completes({"bhsd", "bshd", "nbd", "bnd"});
   table.choice(
       "pages-layout", rules.pages_layout,
       std::vector<std::pair<std::string, PagesLayout>>{
@@ -168,17 +185,19 @@ void declare_rules(cli::OptionTable& table, CaseAttributes& rules) {
   table.count("heads", rules.heads, "heads of q: side by side, for nbd and bnd; of probes 4")
       .at_most(kMost);
   table.count("kv-heads", rules.kv_heads, "heads of k and v, where not as many").at_most(kMost);
-  table.custom(
-      "dtype", "TYPE",
-      [&rules](std::string_view text) {
-        rules.tf32 = text == "tf32";
-        rules.dtype = *rules.tf32 ? DType::kF32 : parse_checked_dtype(text);
-        if (!rules.dtype) {
-          throw UsageError(
-              fmt::format("--dtype: want f64, f32, tf32, f16 or bf16, got '{}'", escaped(text)));
-        }
-      },
-      "arithmetic of what is checked: f64, f32, tf32, f16, bf16");
+  table
+      .custom(
+          "dtype", "TYPE",
+          [&rules](std::string_view text) {
+            rules.tf32 = text == "tf32";
+            rules.dtype = *rules.tf32 ? DType::kF32 : parse_checked_dtype(text);
+            if (!rules.dtype) {
+              throw UsageError(fmt::format("--dtype: want f64, f32, tf32, f16 or bf16, got '{}'",
+                                           escaped(text)));
+            }
+          },
+          "arithmetic of what is checked: f64, f32, tf32, f16, bf16")
+      .completes({"f64", "f32", "tf32", "f16", "bf16"});
   table.choice("mask-type", rules.mask_type,
                std::vector<std::pair<std::string, MaskType>>{{"bool", MaskType::kBool},
                                                              {"additive", MaskType::kAdditive}},
@@ -204,14 +223,13 @@ void declare_tolerance(cli::OptionTable& table, CheckOptions& o) {
           [&rule](std::string_view text) {
             rule = parse_house(text);
             if (rule) return;
-            std::vector<std::string> names;
-            for (const HouseRule& known : all_houses()) names.push_back(house_name(known));
-            throw UsageError(fmt::format("--tolerance: want {}, got '{}'", fmt::join(names, ", "),
-                                         escaped(text)));
+            throw UsageError(fmt::format("--tolerance: want {}, got '{}'",
+                                         fmt::join(house_names(), ", "), escaped(text)));
           },
           "as in the tests of pytorch, flash, ggml, xformers, onnx, cudnn, mlx; ours; pcc=0.99; "
           "and where they disagree")
       .default_is("ours")
+      .completes_from(house_names)
       .not_data();
   table
       .flag("power", o.power,
@@ -237,15 +255,17 @@ void declare_layer(cli::OptionTable& table, CheckOptions& o) {
   table.action(
       "weights-transposed", [&layer] { layer.weights_transposed = true; },
       "matrices are (in, out), not (out, in)");
-  table.custom(
-      "fused-order", "ORDER",
-      [&layer](std::string_view text) {
-        layer.fused_order = parse_fused_order(text);
-        if (layer.fused_order) return;
-        throw UsageError(
-            fmt::format("--fused-order: want blocks or heads, got '{}'", escaped(text)));
-      },
-      "rows of a fused matrix: blocks of q, k, v, or heads, each with its q, k, v");
+  table
+      .custom(
+          "fused-order", "ORDER",
+          [&layer](std::string_view text) {
+            layer.fused_order = parse_fused_order(text);
+            if (layer.fused_order) return;
+            throw UsageError(
+                fmt::format("--fused-order: want blocks or heads, got '{}'", escaped(text)));
+          },
+          "rows of a fused matrix: blocks of q, k, v, or heads, each with its q, k, v")
+      .completes({"blocks", "heads"});
   table.count("head-dim", layer.head_dim, "features of a head: of a fused matrix; of probes, 16")
       .at_most(kMost);
   table.choice("rope-style", layer.rope_style,
@@ -258,15 +278,17 @@ void declare_layer(cli::OptionTable& table, CheckOptions& o) {
       .default_is("head_dim")
       .at_most(kMost);
   table.count("pos0", layer.pos0, "position of the first row").at_least(0).at_most(kMost);
-  table.custom(
-      "qk-stage", "STAGE",
-      [&layer](std::string_view text) {
-        layer.qk_stage = parse_qk_stage(text);
-        if (layer.qk_stage) return;
-        throw UsageError(
-            fmt::format("--qk-stage: want projected or rotated, got '{}'", escaped(text)));
-      },
-      "recorded q and k: projected (before rope) or rotated; else whichever fits");
+  table
+      .custom(
+          "qk-stage", "STAGE",
+          [&layer](std::string_view text) {
+            layer.qk_stage = parse_qk_stage(text);
+            if (layer.qk_stage) return;
+            throw UsageError(
+                fmt::format("--qk-stage: want projected or rotated, got '{}'", escaped(text)));
+          },
+          "recorded q and k: projected (before rope) or rotated; else whichever fits")
+      .completes({"projected", "rotated"});
   const auto renamed = [&](const std::string& option, const std::string& dataset) {
     table.custom(
         option, "PATH",
@@ -305,6 +327,7 @@ void declare(cli::OptionTable& table, CheckOptions& o) {
   cli::seed_option(table, o.seed);
   table.text("explain", o.explain, "what a diagnosis means and how it comes about; list for all")
       .argument("NAME")
+      .completes_from(explainable)
       .not_data();
   table
       .counts("cost", o.cost, "time and memory over these lengths, 128-8192*2, and their exponents")

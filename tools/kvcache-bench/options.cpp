@@ -75,9 +75,11 @@ void declare(cli::OptionTable& table, BenchOptions& o) {
   table.counts("tokens", o.tokens, "n given tokens, one by one");
   table.counts("prompt", o.prompt, "or: P tokens at once ...");
   table.counts("new-tokens", o.new_tokens, "... and N after them, the last never fed back");
-  table.custom(
-      "cache", "LIST", [&o](std::string_view text) { o.caches = parse_caches(text); },
-      "ways to compare: contiguous, paged, none (default contiguous,none)");
+  table
+      .custom(
+          "cache", "LIST", [&o](std::string_view text) { o.caches = parse_caches(text); },
+          "ways to compare: contiguous, paged, none (default contiguous,none)")
+      .completes({"contiguous", "paged", "none"});
   table.count("page-size", o.page_size, "rows of a page of the paged cache");
   cli::seed_option(table, o.seed);
   declare_serving(table, o.serving);

@@ -9,6 +9,8 @@
 #include "cli/number.h"
 #include "core/error.h"
 #include "core/text.h"
+#include "sizing/families/family.h"
+#include "sizing/known_models.h"
 
 namespace attn {
 namespace {
@@ -25,6 +27,7 @@ void type_option(cli::OptionTable& table, const char* name, std::vector<CacheTyp
             }
           },
           help)
+      .completes_from(cache_type_names)
       .default_is(standard);
 }
 
@@ -43,13 +46,18 @@ void declare_shape(cli::OptionTable& table, SizeOptions& o) {
               "config.json of a Hugging Face model, a GGUF file, a directory of configurations, "
               "- for stdin")
       .repeatable();
-  table.texts("model", o.models, "a model that is known").argument("NAME");
+  table.texts("model", o.models, "a model that is known").argument("NAME").completes_from([] {
+    std::vector<std::string> names;
+    for (const KnownModel& model : known_models()) names.push_back(model.name);
+    return names;
+  });
   table.flag("list-models", o.list_models, "name the models that are known").not_data();
   table
       .text("assume", o.assume,
             "read the configuration as one of this family (such as llama), whatever it calls "
             "itself")
-      .argument("FAMILY");
+      .argument("FAMILY")
+      .completes_from(family_names);
   table
       .choice("mla", o.mla, {"latent", "expanded"},
               "what latent attention keeps: its rows, or keys and values of every head")
@@ -100,6 +108,7 @@ void declare_budget(cli::OptionTable& table, SizeOptions& o) {
       .argument("SIZE|FILE|auto");
   table.text("weight-dtype", o.weight_dtype, "how a weight is stored")
       .argument("TYPE")
+      .completes({"f32", "bf16", "f16", "fp8"})
       .default_is("the configuration's, else bf16");
   table.custom(
       "reserve", "SIZE|N%",

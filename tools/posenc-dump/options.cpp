@@ -7,6 +7,7 @@
 #include <array>
 #include <utility>
 
+#include "check/explanations.h"
 #include "core/error.h"
 
 namespace attn {
@@ -108,7 +109,10 @@ void declare_input(cli::OptionTable& table, PosencOptions& o) {
   table.count("key-offset", o.key_offset, "the first position of /k")
       .at_least(0)
       .default_is("offset where there are as many keys as queries, else 0");
-  table.text("explain", o.explain, "tell about a mistake by its name").argument("NAME").not_data();
+  table.text("explain", o.explain, "tell about a mistake by its name")
+      .argument("NAME")
+      .completes_from(mistake_names)
+      .not_data();
 }
 
 void declare_output(cli::OptionTable& table, PosencOptions& o) {
@@ -128,6 +132,8 @@ void declare_output(cli::OptionTable& table, PosencOptions& o) {
             "which one is written as text or npy: table; cos_sin, cos, sin of rope; inv_freq, "
             "wavelength; bias, slopes; bucket, relative_position; similarity")
       .argument("NAME")
+      .completes({"table", "cos_sin", "cos", "sin", "inv_freq", "wavelength", "bias", "slopes",
+                  "bucket", "relative_position", "similarity"})
       .not_data();
   table.flag("long", o.long_form, "tsv and csv: a line 'i j value' for each number").not_data();
   cli::show_options(table, o.show, "a heat map and some columns as curves");

@@ -17,10 +17,10 @@
 namespace attn {
 namespace {
 
-std::string preset_names() {
+std::vector<std::string> preset_names() {
   std::vector<std::string> names;
   for (const ModelPreset& preset : model_presets()) names.push_back(preset.name);
-  return fmt::format("{}", fmt::join(names, ", "));
+  return names;
 }
 
 void take_preset(std::string_view name, TrainOptions& options) {
@@ -47,7 +47,9 @@ void declare_start(cli::OptionTable& table, TrainOptions& options) {
   table
       .custom(
           "preset", "NAME", [&options](std::string_view name) { take_preset(name, options); },
-          fmt::format("shape and recipe by name; other options win ({})", preset_names()))
+          fmt::format("shape and recipe by name; other options win ({})",
+                      fmt::join(preset_names(), ", ")))
+      .completes_from(preset_names)
       .before_others();
   table.input("init-from", options.init_from,
               "begin with this checkpoint's model; with --kv-heads its key-value heads are pooled");
