@@ -5,10 +5,12 @@
 //   kvcache-bench -i model.h5 --prompt 64 --new-tokens 64 --format md
 //   kvcache-bench --dim 8 --heads 1 --tokens 1-64 --counts-only --format tsv
 //   kvcache-bench --requests 64 --lengths lognormal:500:0.8 --shared-prefix 32
+//   kvcache-bench -i model.h5 --text novel.txt --k-dtype q8_0 --v-dtype q8_0,q4_0
 
 #include "cli/tool.h"
 #include "kvcache-bench/compare.h"
 #include "kvcache-bench/options.h"
+#include "kvcache-bench/quality.h"
 #include "kvcache-bench/serve.h"
 
 namespace {
@@ -17,6 +19,7 @@ using namespace attn;
 
 // The modes, each in a file of its own.
 int run(const BenchOptions& o, cli::Session& session) {
+  if (o.quality.wanted()) return run_quality(o, session);
   if (o.serving.wanted) return run_serve(o, session);
   return run_compare(o, session);
 }
@@ -34,7 +37,9 @@ const cli::Program kProgram = {
                  {"kvcache-bench --dim 8 --heads 1 --tokens 1-64 --counts-only --format tsv",
                   "counts alone: the same bytes everywhere"},
                  {"kvcache-bench --requests 32 --lengths lognormal:200:0.8 --shared-prefix 16",
-                  "sequences of unequal length together: reserved, in pages, prefix once"}},
+                  "sequences of unequal length together: reserved, in pages, prefix once"},
+                 {"kvcache-bench -i model.h5 --text novel.txt --k-dtype q8_0 --v-dtype q8_0,q4_0",
+                  "what a quantised cache does to a model: loss, KL divergence, layer by layer"}},
     .notes =
         "Key rows are counted by the layers themselves, per sequence and key projection:\n"
         "  n given tokens           n with the cache      n(n+1)/2 without\n"
@@ -56,7 +61,12 @@ const cli::Program kProgram = {
         "pass: one prompt, or one token for all that run. waste is the share of bytes allocated\n"
         "that hold nothing: on average over steps, at most, and summed over the sequences as they\n"
         "end, which is kvcache-size's answer for the lengths. half done, 90 %, all: steps, or\n"
-        "seconds, from arrival until so many had finished. Outputs are held against alone's.",
+        "seconds, from arrival until so many had finished. Outputs are held against alone's.\n"
+        "\n"
+        "With --text, a row for each pair of types. KL is the divergence of the next token's\n"
+        "probabilities from those with an f32 cache, in nats; same top the share of tokens after\n"
+        "which the likeliest is the same; worst layer the one (from 0) whose own storing diverges\n"
+        "most. The loss of f32/f32 is tinygpt-generate's --score.",
     .meaning_of_no = "a count differs from its formula, or outputs differ",
 };
 

@@ -48,10 +48,11 @@ Index usual_window(const ModelConfig& config) {
   return std::min(usual, config.longest_sequence().value_or(usual));
 }
 
-template <class T>
-Score score_tokens(const Transformer<T>& model, std::span<const Index> ids, Index window,
-                   int threads) {
-  const ModelConfig& config = model.config();
+std::span<const Index> last_share(std::span<const Index> ids, double share) {
+  return ids.subspan(static_cast<std::size_t>(static_cast<double>(ids.size()) * (1 - share)));
+}
+
+Score cut_into_windows(const ModelConfig& config, std::span<const Index> ids, Index window) {
   require_shape(config.arch == Arch::kDecoder, "score: the model is no decoder");
   check_tokens(ids, config.vocab_size, "text");
   if (window < 1)
@@ -68,7 +69,14 @@ Score score_tokens(const Transformer<T>& model, std::span<const Index> ids, Inde
   }
   score.windows = (static_cast<Index>(ids.size()) - 1) / score.window;
   score.targets = score.windows * score.window;
+  return score;
+}
 
+template <class T>
+Score score_tokens(const Transformer<T>& model, std::span<const Index> ids, Index window,
+                   int threads) {
+  const ModelConfig& config = model.config();
+  Score score = cut_into_windows(config, ids, window);
   const Index each = windows_of_pass(score.window, config.vocab_size);
   const Index passes = (score.windows + each - 1) / each;
   // The logits are the most that a worker holds, and of long windows more than there may be.

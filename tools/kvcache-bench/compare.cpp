@@ -44,7 +44,7 @@ int run_compare(const BenchOptions& o, cli::Session& session) {
     context.emplace_back("repeats", timed ? how.repeats : 0);
   }
   if (timed) {
-    measure_with_progress(session,
+    measure_with_progress(session, "runs",
                           [&](const auto& progress) { experiment.measure(how, progress); });
     experiment.add_yardsticks(static_cast<int>(o.threads));
     for (const auto& doubt : doubts_after(experiment, machine)) session.warn(doubt);

@@ -1,11 +1,15 @@
 #include "kvcache-bench/options.h"
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <initializer_list>
+#include <optional>
+#include <string>
 #include <string_view>
 
+#include "core/dtype.h"
 #include "core/error.h"
 #include "core/text.h"
 
@@ -30,6 +34,25 @@ std::vector<CacheKind> parse_caches(std::string_view text) {
   return caches;
 }
 
+// f32, or several with commas between.
+std::vector<KvType> parse_types(std::string_view text, const char* option) {
+  std::vector<KvType> types;
+  for (const std::string_view word : split(text, ',')) {
+    const std::optional<DType> plain = parse_dtype(word);
+    const std::optional<KvType> type = parse_kv_type(plain ? dtype_name(*plain) : word);
+    if (!type) {
+      std::vector<std::string> names;
+      for (const KvType one : kv_types()) names.push_back(kv_type_name(one));
+      throw UsageError(fmt::format("{} wants one of {}, or several: {}", option,
+                                   fmt::join(names, ", "), escaped(word)));
+    }
+    if (std::find(types.begin(), types.end(), *type) != types.end())
+      throw UsageError(fmt::format("{} names one twice: {}", option, escaped(text)));
+    types.push_back(*type);
+  }
+  return types;
+}
+
 void check_combinations(const cli::OptionTable& table, BenchOptions& o) {
   const auto refuse_beside = [&](const char* option, std::initializer_list<const char*> others) {
     if (!table.given(option)) return;
@@ -45,6 +68,7 @@ void check_combinations(const cli::OptionTable& table, BenchOptions& o) {
   refuse_beside("counts-only", {"repeats", "warmup"});
   o.prompt_apart = table.given("prompt") || table.given("new-tokens");
   check_serving(table, o);
+  check_quality(table, o.quality);
   if (!o.input.empty()) return;
   if (!o.head_dim && o.layer.dim % o.layer.heads != 0) {
     throw UsageError(
@@ -81,8 +105,21 @@ void declare(cli::OptionTable& table, BenchOptions& o) {
           "ways to compare: contiguous, paged, none (default contiguous,none)")
       .completes({"contiguous", "paged", "none"});
   table.count("page-size", o.page_size, "rows of a page of the paged cache");
+  table
+      .custom(
+          "k-dtype", "LIST",
+          [&o](std::string_view text) { o.k_types = parse_types(text, "--k-dtype"); },
+          "how cached keys are stored: f32, f16, bf16, q8_0, q4_0")
+      .default_is("f32");
+  table
+      .custom(
+          "v-dtype", "LIST",
+          [&o](std::string_view text) { o.v_types = parse_types(text, "--v-dtype"); },
+          "how cached values are stored; every pair is a way")
+      .default_is("f32");
   cli::seed_option(table, o.seed);
   declare_serving(table, o.serving);
+  declare_quality(table, o.quality);
   table.group("How it is measured");
   table.flag("counts-only", o.counts_only, "count and compare, take no times");
   table.count("repeats", o.repeats, "timed rounds").default_is("7, fewer of long ones");

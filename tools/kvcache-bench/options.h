@@ -9,8 +9,10 @@
 #include "cli/common_options.h"
 #include "cli/option_table.h"
 #include "core/parallel.h"
+#include "kvcache-bench/quality_options.h"
 #include "kvcache-bench/serve_options.h"
 #include "nn/kv_cache.h"
+#include "nn/kv_type.h"
 
 namespace attn {
 
@@ -28,7 +30,10 @@ struct BenchOptions {
   bool prompt_apart = false;  // --prompt or --new-tokens instead of --tokens
   Index page_size = kPageRows;
   std::vector<CacheKind> caches = {CacheKind::kContiguous, CacheKind::kNone};
+  std::vector<KvType> k_types = {KvType::kNative};
+  std::vector<KvType> v_types = {KvType::kNative};
   ServeOptions serving;
+  QualityOptions quality;
   bool counts_only = false;
   std::optional<Index> repeats;
   std::optional<Index> warmup;

@@ -32,14 +32,14 @@ Interleaving rounds_of(const BenchOptions& o, double round_seconds, const cli::S
 }
 
 void measure_with_progress(
-    const cli::Session& session,
+    const cli::Session& session, const char* what,
     const std::function<void(const std::function<void(Index, Index)>&)>& measure) {
   // What is over in a moment needs no word.
   constexpr std::int64_t kSilentNs = 2'000'000'000;
   const Stopwatch watch;
   std::optional<cli::Progress> progress;
   measure([&](Index done, Index all) {
-    if (!progress && watch.elapsed().wall_ns > kSilentNs) progress.emplace(session, all, "runs");
+    if (!progress && watch.elapsed().wall_ns > kSilentNs) progress.emplace(session, all, what);
     if (progress) progress->update(done);
   });
 }

@@ -14,9 +14,10 @@ namespace attn {
 Interleaving rounds_of(const BenchOptions& options, double round_seconds,
                        const cli::Session& session);
 
-/// Calls measure(progress), whose progress(done, all) is shown once it takes a while.
+/// Calls measure(progress), whose progress(done, all) is shown once it takes a while; `what` it
+/// counts.
 void measure_with_progress(
-    const cli::Session& session,
+    const cli::Session& session, const char* what,
     const std::function<void(const std::function<void(Index, Index)>&)>& measure);
 
 /// Writes the output file: fill() puts in what was measured.

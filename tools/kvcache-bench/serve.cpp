@@ -190,7 +190,7 @@ int run_serve(const BenchOptions& o, cli::Session& session) {
     const Interleaving how = rounds_of(o, round_seconds, session);
     context.emplace_back("warmup", how.warmup);
     context.emplace_back("repeats", how.repeats);
-    measure_with_progress(session,
+    measure_with_progress(session, "runs",
                           [&](const auto& progress) { experiment.measure(how, progress); });
   }
   if (!o.output.empty()) {

@@ -60,7 +60,7 @@ void check_serving(const cli::OptionTable& table, BenchOptions& options) {
     return;
   }
   for (const char* mode : {"requests", "lengths"}) {
-    for (const char* other : {"tokens", "preset"}) {
+    for (const char* other : {"tokens", "preset", "k-dtype", "v-dtype"}) {
       if (table.given(mode) && table.given(other))
         throw UsageError(fmt::format("--{} and --{} do not go together", mode, other));
     }

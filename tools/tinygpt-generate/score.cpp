@@ -34,14 +34,6 @@ std::vector<Index> tokens_of(const std::string& text, const std::string& name,
   }
 }
 
-// The end of the tokens, from the place int((1 - share) n) on: where others cut a text in two.
-std::vector<Index> last_share(std::vector<Index> ids, const std::optional<double>& share) {
-  if (!share) return ids;
-  const auto first = static_cast<std::ptrdiff_t>(static_cast<double>(ids.size()) * (1 - *share));
-  ids.erase(ids.begin(), ids.begin() + first);
-  return ids;
-}
-
 std::string text_of(const Scored& scored) {
   const Score& score = scored.score;
   std::string text = fmt::format(
@@ -93,9 +85,9 @@ void check_scored(Arch arch) {
 void run_score(const Options& options, const Transformer<float>& model, const Language& language,
                cli::Session& session) {
   const ByteSource file = ByteSource::open(options.score, options.max_bytes);
-  const std::vector<Index> ids = last_share(
-      tokens_of(std::string(as_text(file.bytes())), file.name(), options, language, session),
-      options.val_fraction);
+  const std::vector<Index> all =
+      tokens_of(std::string(as_text(file.bytes())), file.name(), options, language, session);
+  const std::span<const Index> ids = last_share(all, options.val_fraction.value_or(1));
   if (ids.size() < 2) {
     throw DataError(fmt::format("{}: {} to score: {} token{}, and the first is not foretold",
                                 file.name(), options.val_fraction ? "too little" : "nothing",
