@@ -14,6 +14,7 @@ import sys
 
 import plot_style as style
 from plot_style import np, plt
+from matplotlib.colors import ListedColormap
 
 MOST = 144  # panels
 KNOWN = ("attention", "encoder/attention", "decoder/attention", "cross/attention", "weights",
@@ -129,6 +130,10 @@ def paint(axes, weights, hidden, options):
     square = max(weights.shape) <= 5 * min(weights.shape)
     image = axes.imshow(np.ma.masked_where(hidden | ~np.isfinite(shown), shown), cmap=colours,
                         vmin=0, vmax=1, interpolation="nearest", aspect="equal" if square else "auto")
+    broken = ~np.isfinite(shown) & ~hidden
+    if broken.any():
+        axes.imshow(np.ma.masked_where(~broken, broken), cmap=ListedColormap([style.RED]),
+                    interpolation="nearest", aspect="equal" if square else "auto")
     if options.values == "always" or options.values == "auto" and max(weights.shape) <= 8:
         for (row, column), weight in np.ndenumerate(weights):
             if not hidden[row, column]:
@@ -170,10 +175,11 @@ def draw(file, options):
         axes.set_visible(False)
     name = {"fixed": "attention weight", "row": "weight / its row's largest",
             "sqrt": "√ of attention weight"}[options.scale]
-    if any(hidden.any() for _, _, hidden, _ in panels):
-        name += "   (grey: hidden by the mask)"
+    notes = ["grey: hidden by the mask"] * any(hidden.any() for _, _, hidden, _ in panels)
+    notes += ["red: not a number"] * any((~np.isfinite(weights) & ~hidden).any()
+                                         for _, weights, hidden, _ in panels)
     bar = figure.colorbar(image, ax=grid, shrink=0.9 if rows == 1 else 0.75, aspect=25, pad=0.02)
-    bar.set_label(name, fontsize=8)
+    bar.set_label("\n".join(filter(None, [name, ", ".join(notes)])), fontsize=8)
     return figure
 
 

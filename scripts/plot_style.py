@@ -9,6 +9,7 @@ import io
 import os
 import pathlib
 import sys
+import warnings
 
 TOOL = pathlib.Path(sys.argv[0]).name
 DONE, USAGE, DATA = 0, 2, 3
@@ -41,6 +42,8 @@ matplotlib.rcParams.update({
     "axes.prop_cycle": matplotlib.cycler(color=LINES), "pdf.fonttype": 42,
     "svg.hashsalt": "attntools", "svg.fonttype": "none", "path.simplify_threshold": 1.0,
 })
+# A letter that the font does not have is a box, which says enough.
+warnings.filterwarnings("ignore", "Glyph .* missing")
 # Neither dates nor versions, so that the same input gives the same bytes.
 METADATA = {".png": {"Software": None}, ".svg": {"Date": None, "Creator": None},
             ".pdf": {"CreationDate": None, "Creator": None, "Producer": None}}
@@ -110,7 +113,8 @@ def opened(name):
             source = io.BytesIO(sys.stdin.buffer.read())
         file = h5py.File(source, "r")
     except OSError as error:
-        refuse(f"{name}: {error.strerror if error.errno else 'not a whole HDF5 file'}")
+        refuse(f"{'stdin' if name == '-' else name}: "
+               f"{error.strerror if error.errno else 'not a whole HDF5 file'}")
     with file:
         yield file
 
@@ -145,8 +149,10 @@ def run(options, draw):
         try:
             files = [stack.enter_context(opened(name)) for name in names]
             figure = draw(files if hasattr(options, "files") else files[0], options)
-        except (OSError, KeyError, ValueError, IndexError, TypeError, AttributeError,
-                RuntimeError) as error:
+        except KeyboardInterrupt:
+            sys.exit(130)
+        except (ArithmeticError, AttributeError, LookupError, MemoryError, OSError, RuntimeError,
+                TypeError, ValueError) as error:
             # What a file of another shape or a damaged one leads to deep inside.
             refuse(f"{', '.join(names)}: cannot be drawn: {' '.join(str(error).split())}")
     save(figure, paths, options.dpi, options.title)
