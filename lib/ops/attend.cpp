@@ -5,10 +5,12 @@
 #include <limits>
 
 #include "ops/attend_kernels.h"
+#include "ops/decode_kernels.h"
 #include "ops/few_rows.h"
 
 // One head at a time, keys in tiles, queries in blocks of rows: products of a tile, its softmax
-// with a running maximum and sum for each row, its mix. Keys that a row does not see cost nothing,
+// with a running maximum and sum for each row, its mix. Decoding, which has one row, takes a tile
+// for all heads at once. Keys that a row does not see cost nothing,
 // which saves the masked half. Where a key of a tile is hidden from some rows of a block only, its
 // weight is 0 and 0 * NaN would be NaN: a tile that holds such values is mixed row by row instead.
 
@@ -17,7 +19,9 @@ namespace {
 
 constexpr Index kBlockRows = 96;
 constexpr Index kTileKeys = 128;
-constexpr Index kDecodeTileKeys = 64;
+// Keys of a tile of one row: so many bytes of them, which repay the calls they cost.
+constexpr Index kDecodeTileBytes = Index{128} << 10;
+constexpr Index kMostDecodeKeys = 512;
 
 template <class T>
 constexpr T kHidden = -std::numeric_limits<T>::infinity();
@@ -40,7 +44,13 @@ struct Piece {
   KvRun<T> run;
 };
 
-// Memory for the rows of one head (or one row of all heads) and one tile.
+template <class T>
+RunningSoftmax<T> running_softmax(Arena& arena, Index rows) {
+  return {arena.allocate<T>(rows), arena.allocate<T>(rows), arena.allocate<T>(rows),
+          arena.allocate<bool>(rows)};
+}
+
+// Memory for the rows of one head and one tile.
 template <class T>
 struct Scratch {
   T* scores;
@@ -56,8 +66,7 @@ struct Scratch {
         visible(arena.allocate<KeyRange>(rows)),
         ranges(arena.allocate<KeyRange>(rows)),
         pieces(arena.allocate<Piece<T>>(keys)),
-        state{arena.allocate<T>(rows), arena.allocate<T>(rows), arena.allocate<T>(rows),
-              arena.allocate<bool>(rows)} {}
+        state(running_softmax<T>(arena, rows)) {}
 };
 
 // Some keys and their values, of one key-value head. Small pages come several to a tile: one
@@ -114,8 +123,7 @@ void attend_tile(const Call<T>& call, const RowBlock& block, const Tile<T>& tile
 }
 
 template <class T>
-void begin_rows(const Call<T>& call, const RowBlock& all, const Scratch<T>& scratch) {
-  const RunningSoftmax<T>& state = scratch.state;
+void begin_rows(const Call<T>& call, const RowBlock& all, const RunningSoftmax<T>& state) {
   const Matrix<T> out = all.of(call.out, call.shape.value_dim);
   const bool sink = call.mask.sinks != nullptr;
   for (Index r = 0; r < all.rows; ++r) {
@@ -132,8 +140,7 @@ void begin_rows(const Call<T>& call, const RowBlock& all, const Scratch<T>& scra
 }
 
 template <class T>
-void finish_rows(const Call<T>& call, const RowBlock& all, const Scratch<T>& scratch) {
-  const RunningSoftmax<T>& state = scratch.state;
+void finish_rows(const Call<T>& call, const RowBlock& all, const RunningSoftmax<T>& state) {
   for (Index r = 0; r < all.rows; ++r) {
     const Index at = all.head_of(r) * call.kept.q_len + all.row_of(r);
     const T lse = state.seen[r] ? state.largest[r] + std::log(state.total[r]) : kHidden<T>;
@@ -168,12 +175,12 @@ std::span<const Piece<T>> cut_pieces(std::span<const KvRun<T>> kv, Index key0, I
   return {pieces, count};
 }
 
-// Rows first .. first + count - 1 of `all`, which share a key-value head, against a tile's keys.
+// All rows of a head against a tile's keys.
 template <class T>
 void attend_keys(const Call<T>& call, Index key0, Index keys, std::span<const Piece<T>> pieces,
-                 const RowBlock& all, Index first, Index count, const Scratch<T>& scratch) {
-  Tile<T> tile{key0, keys, all.head_of(first) / call.shape.group(), pieces, {}, false};
-  if (count > kFewRows) {
+                 const RowBlock& all, const Scratch<T>& scratch) {
+  Tile<T> tile{key0, keys, all.head / call.shape.group(), pieces, {}, false};
+  if (all.rows > kFewRows) {
     const Matrix<T> turned(scratch.turned, call.shape.head_dim, padded(keys));
     for (const Piece<T>& piece : pieces) {
       const bool last = piece.at + piece.run.k.rows() == keys;
@@ -183,13 +190,11 @@ void attend_keys(const Call<T>& call, Index key0, Index keys, std::span<const Pi
     }
     tile.turned = turned;
   }
-  const KeyRange* visible = scratch.visible + first;
-  KeyRange* ranges = scratch.ranges + first;
-  const KeyRange rows = rows_that_see(visible, count, key0, keys);
+  const KeyRange rows = rows_that_see(scratch.visible, all.rows, key0, keys);
   bool ragged = call.mask.allowed.data != nullptr || call.mask.bias.data != nullptr;
   for (Index r = rows.begin; r < rows.end; ++r) {
-    ranges[r] = in_tile(visible[r], key0, keys);
-    ragged = ragged || ranges[r].end - ranges[r].begin < keys;
+    scratch.ranges[r] = in_tile(scratch.visible[r], key0, keys);
+    ragged = ragged || scratch.ranges[r].end - scratch.ranges[r].begin < keys;
   }
   for (const Piece<T>& piece : pieces) {
     tile.skip_hidden =
@@ -197,32 +202,88 @@ void attend_keys(const Call<T>& call, Index key0, Index keys, std::span<const Pi
                                                                        call.shape.value_dim)));
   }
   for (Index r = rows.begin; r < rows.end; r += kBlockRows) {
-    const Index at = first + r;
-    attend_tile(call, all.part(at, std::min(kBlockRows, rows.end - r)), tile, scratch.scores,
-                scratch.ranges + at, scratch.state.from(at));
+    attend_tile(call, all.part(r, std::min(kBlockRows, rows.end - r)), tile, scratch.scores,
+                scratch.ranges + r, scratch.state.from(r));
   }
 }
 
-// The rows of one head, or one row of all heads, against all keys. Decoding takes each tile for
-// all heads before the next: the heads of a key lie side by side, and memory is read twice as fast
-// in that order.
+// The rows of one head against all keys.
 template <class T>
 void attend_rows(const Call<T>& call, std::span<const KvRun<T>> kv, const RowBlock& all,
                  const Scratch<T>& scratch) {
   const KeyRange seen = visible_to_block(call.mask, all, call.kept.kv_rows, scratch.visible);
-  const Index together = all.over_heads ? call.shape.group() : all.rows;
-  begin_rows(call, all, scratch);
-  const Index step = tile_keys(seen.end - seen.begin, all.over_heads ? kDecodeTileKeys : kTileKeys);
+  begin_rows(call, all, scratch.state);
+  const Index step = tile_keys(seen.end - seen.begin, kTileKeys);
   std::size_t at_run = 0;
   Index base = 0;
   for (Index key0 = seen.begin; key0 < seen.end; key0 += step) {
     const Index keys = std::min(step, seen.end - key0);
     const auto pieces = cut_pieces(kv, key0, keys, at_run, base, scratch.pieces);
-    for (Index first = 0; first < all.rows; first += together) {
-      attend_keys<T>(call, key0, keys, pieces, all, first, together, scratch);
-    }
+    attend_keys<T>(call, key0, keys, pieces, all, scratch);
   }
-  finish_rows(call, all, scratch);
+  finish_rows(call, all, scratch.state);
+}
+
+// Where a tile's keys and values lie, one by one; the last key again up to a whole group.
+template <class T>
+struct RowList {
+  const T** k;
+  const T** v;
+
+  RowList(Arena& arena, Index keys)
+      : k(arena.allocate<const T*>(keys + kKeysAtOnce)), v(arena.allocate<const T*>(keys)) {}
+
+  // `at_run` and `base` as in cut_pieces.
+  void fill(std::span<const KvRun<T>> kv, Index key0, Index keys, std::size_t& at_run,
+            Index& base) const {
+    for (Index done = 0; done < keys;) {
+      const KvRun<T>& run = kv[at_run];
+      const Index first = key0 + done - base;
+      if (first >= run.k.rows()) {
+        base += run.k.rows();
+        ++at_run;
+        continue;
+      }
+      const Index rows = std::min(keys - done, run.k.rows() - first);
+      for (Index i = 0; i < rows; ++i) {
+        k[done + i] = run.k.row(first + i);
+        v[done + i] = run.v.row(first + i);
+      }
+      done += rows;
+    }
+    std::fill(k + keys, k + keys + kKeysAtOnce, k[keys - 1]);
+  }
+};
+
+// One row of all heads, which lie side by side in a key: memory is read in the order it has.
+template <class T>
+void attend_one_row(const Call<T>& call, std::span<const KvRun<T>> kv, Arena& arena) {
+  const HeadShape& shape = call.shape;
+  const RowBlock all{0, 0, shape.heads, true};
+  auto* const ranges = arena.allocate<KeyRange>(shape.heads);
+  const KeyRange seen = visible_to_block(call.mask, all, call.kept.kv_rows, ranges);
+  const RunningSoftmax<T> state = running_softmax<T>(arena, shape.heads);
+  begin_rows(call, all, state);
+  const Index row_bytes = shape.kv_heads * shape.head_dim * static_cast<Index>(sizeof(T));
+  const Index most = std::clamp(kDecodeTileBytes / row_bytes, Index{16}, kMostDecodeKeys);
+  const Index step = tile_keys(seen.end - seen.begin, most);
+  const RowList<T> rows(arena, step);
+  T* const scores = arena.allocate<T>(shape.heads * padded(step));
+  // Inside the row's range only these hide keys.
+  const bool skip_hidden = call.mask.allowed.data != nullptr || call.mask.bias.data != nullptr;
+  std::size_t at_run = 0;
+  Index base = 0;
+  for (Index key0 = seen.begin; key0 < seen.end; key0 += step) {
+    const Index keys = std::min(step, seen.end - key0);
+    rows.fill(kv, key0, keys, at_run, base);
+    const Matrix<T> s(scores, shape.heads, keys, padded(keys));
+    decode_scores<T>(shape, call.q.data(), rows.k, s);
+    std::fill(ranges, ranges + shape.heads, KeyRange{0, keys});
+    softmax_tile(call.mask, call.scale, all, ranges, key0, s, state, call.kept);
+    if (call.mask.dropout.on()) drop_tile<T>(call.mask.dropout, all, ranges, key0, s);
+    decode_mix<T>(shape, s, rows.v, state.factor, skip_hidden, call.out.data());
+  }
+  finish_rows(call, all, state);
 }
 
 }  // namespace
@@ -243,11 +304,7 @@ void attend(const HeadShape& shape, In<T> q, std::span<const KvRun<T>> kv,
   const Call<T> call{
       shape, q, mask, out, probe, score_scale(mask, shape.head_dim), {kept, q.rows(), kv_rows}};
   const Arena::Scope scope(arena);
-  if (q.rows() == 1) {
-    const Scratch<T> scratch(arena, shape.heads, std::min(kDecodeTileKeys, kv_rows),
-                             shape.head_dim);
-    return attend_rows(call, kv, RowBlock{0, 0, shape.heads, true}, scratch);
-  }
+  if (q.rows() == 1) return attend_one_row(call, kv, arena);
   const Scratch<T> scratch(arena, q.rows(), std::min(kTileKeys, kv_rows), shape.head_dim);
   for (Index head = 0; head < shape.heads; ++head) {
     attend_rows(call, kv, RowBlock{head, 0, q.rows(), false}, scratch);
