@@ -11,6 +11,7 @@
 #include "attn-check/explain.h"
 #include "attn-check/folder.h"
 #include "attn-check/heads.h"
+#include "attn-check/merge.h"
 #include "attn-check/options.h"
 #include "attn-check/power.h"
 #include "attn-check/probe.h"
@@ -27,6 +28,7 @@ using namespace attn;
 int run(const CheckOptions& o, cli::Session& session) {
   if (!o.explain.empty()) return run_explain(o, session);
   if (!o.cost.empty()) return run_cost(o, session);
+  if (!o.merge.empty()) return run_merge(o, session);
   if (o.power) return run_power(o, session);
   if (!o.compare_heads.empty()) return run_compare_heads(o, session);
   if (o.head_stats) return run_head_stats(o, session);
@@ -63,6 +65,8 @@ const cli::Program kProgram = {
          {"attn-check --make-probe --causal --head-dim 64 --npz -o probes",
           "inputs that give your kernel's mistakes away"},
          {"attn-check -i probes", "one verdict on a folder of cases"},
+         {"attn-check --merge a.h5 b.h5 -o whole.h5",
+          "the answers to two parts of the keys, joined by their lse"},
          {"attn-check --explain gqa-tiled", "what a diagnosis means, with a small picture"},
          {"attn-check -o - | tensor-show -i - --dataset /weights", "what was computed"}},
     .notes =

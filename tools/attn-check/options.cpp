@@ -55,6 +55,18 @@ void check_combinations(const cli::OptionTable& table, const CheckOptions& o) {
     return;
   }
   for (const char* name : {"cost-heads", "cost-head-dim"}) refuse(name, "needs --cost");
+  if (!o.merge.empty()) {
+    if (o.merge.size() < 2) throw UsageError("--merge: want two files or more, got one");
+    std::set<std::string> beside = {"input", "output", "max-bytes"};
+    beside.insert(kRuleOptions.begin(), kRuleOptions.end());
+    for (const char* name : {"maps", "tolerance", "power", "scores-stage"}) beside.erase(name);
+    for (const std::string& name : case_datasets()) {
+      beside.insert(dataset_option_name(name).substr(2));
+    }
+    only_beside(table, "merge", beside);
+    check_rules(table, refuse);
+    return;
+  }
   if (o.make_probe) {
     only_beside(
         table, "make-probe",
@@ -320,6 +332,12 @@ void declare(cli::OptionTable& table, CheckOptions& o) {
   cli::input_option(table, o.input, "case in HDF5 or .npz, - for stdin; or a folder of cases");
   cli::output_option(table, o.output,
                      "HDF5 file for out and lse, - for stdout; or the folder of probes");
+  table
+      .inputs(
+          "merge", o.merge,
+          "join the out of parts of the keys by their lse; --input then has the whole, to check")
+      .argument("FILES")
+      .takes_operands();
   table.flag("maps", o.maps, "weights and scores in the output and in the second opinion too");
   cli::max_bytes_option(table, o.max_bytes);
   table.group("Without input");

@@ -40,9 +40,10 @@ struct CheckOptions {
   Index width = 512;                 // of the layers compared
   bool head_stats = false;
   bool print_weights = false;
-  std::string token_ids;    // for induction scores
-  std::vector<Index> head;  // numbers of heads
-  std::vector<Index> rows;  // numbers of rows
+  std::string token_ids;           // for induction scores
+  std::vector<Index> head;         // numbers of heads
+  std::vector<Index> rows;         // numbers of rows
+  std::vector<std::string> merge;  // answers to parts of the keys
   bool make_probe = false;
   bool npz = false;
   std::vector<ProbeInput> probe_inputs;
