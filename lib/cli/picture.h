@@ -51,13 +51,20 @@ struct Chart {
   std::string y_is = "";
   bool log_x = false;
   bool log_y = false;
-  int height = 16;  ///< lines of the plot itself
-  /// How a number beside the y axis is written; four digits unless said.
+  bool powers_of_two = false;  ///< number logarithmic axes by them, not by powers of ten
+  int height = 16;             ///< lines of the plot itself
+  /// How a number beside an axis is written: 10,000 or four digits unless said.
+  std::string (*x_tick)(double value) = nullptr;
   std::string (*y_tick)(double value) = nullptr;
 };
 
-/// Lines over an axis, one mark a curve. Points that are not finite (or not positive on a
-/// logarithmic axis) are left out.
+/// Ticks for counts that are powers of two, 131072 as "128 Ki", and for bytes, as "64 GiB".
+std::string binary_tick(double count);
+std::string bytes_tick(double bytes);
+
+/// Lines between axes with round numbers: of fine dots, each curve in its colour, or of a mark a
+/// curve where there is no colour. Points that are not finite (or not positive on a logarithmic
+/// axis) are left out.
 std::string chart(const Chart& chart, const Terminal& terminal);
 
 }  // namespace attn::cli

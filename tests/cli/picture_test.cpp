@@ -174,32 +174,5 @@ TEST(Ramps, GetBrighterAlongTheWay) {
   }
 }
 
-TEST(ChartPicture, DrawsEachCurveWithItsMark) {
-  const Chart two{.title = "loss",
-                  .curves = {{"up", {0, 1, 2, 3, 4}}, {"down", {4, 3, 2, 1, 0}}},
-                  .x_is = "step",
-                  .height = 5};
-  Terminal narrow;
-  narrow.width = 22;
-  EXPECT_EQ(chart(two, narrow),
-            "loss\n"
-            " 4 |ooo           ***\n"
-            " 3 |   oooo   ****\n"
-            " 2 |      *oooo\n"
-            " 1 |  ****     oooo\n"
-            " 0 |**             oo\n"
-            "   +-----------------\n"
-            "    0     step      4\n"
-            "  * up   o down\n");
-}
-
-TEST(ChartPicture, LeavesOutWhatCannotBeDrawn) {
-  const double nan = std::numeric_limits<double>::quiet_NaN();
-  EXPECT_THAT(chart({.curves = {{"none", {nan, nan}}}}, kPlain), HasSubstr("no points"));
-  EXPECT_THAT(
-      chart({.curves = {{"a", {1, 10, 100}, {0, 10, 100}}}, .log_x = true, .log_y = true}, kPlain),
-      HasSubstr("10"));
-}
-
 }  // namespace
 }  // namespace attn::cli

@@ -75,6 +75,7 @@ std::string entropy_chart(const std::vector<Saturation>& all, const cli::Termina
   chart.title = "mean entropy of a row's weights, in nats";
   chart.x_is = "head_dim";
   chart.log_x = true;
+  chart.powers_of_two = true;
   cli::Curve scaled{"with 1/sqrt(head_dim)", {}, {}};
   cli::Curve unscaled{"without", {}, {}};
   for (const Saturation& one : all) {

@@ -221,9 +221,9 @@ std::string size_picture(const SizeGrid& grid, const cli::Terminal& terminal) {
                    .y_is = "bytes",
                    .log_x = true,
                    .log_y = true,
-                   .y_tick = [](double bytes) {
-                     return short_size_text(static_cast<Index>(std::round(bytes)));
-                   }};
+                   .powers_of_two = true,
+                   .x_tick = cli::binary_tick,
+                   .y_tick = cli::bytes_tick};
   for (Index i = 0; i < grid.size(); ++i) {
     const SizeRow row = grid.row(i);
     const CacheSpec& spec = shape_of(grid, row);
