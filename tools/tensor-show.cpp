@@ -8,8 +8,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
-#include <cmath>
 #include <cstdint>
 #include <iterator>
 #include <string>
@@ -18,7 +16,6 @@
 
 #include "cli/common_options.h"
 #include "cli/json.h"
-#include "cli/picture.h"
 #include "cli/tool.h"
 #include "core/error.h"
 #include "core/text.h"
@@ -29,6 +26,7 @@
 #include "io/tensor_slice.h"
 #include "io/tensor_summary.h"
 #include "tensor-show/list.h"
+#include "tensor-show/picture.h"
 
 namespace {
 
@@ -67,7 +65,7 @@ void declare(cli::OptionTable& table, Options& o) {
                        cli::Format::kNpy});
   table.flag("long", o.long_form, "tsv and csv: one line 'i j k value' for each value");
   table.flag("all", o.all, "text: print a large tensor whole");
-  cli::show_options(table, o.show, "draw the tensor as a heat map");
+  cli::show_options(table, o.show, "draw the tensor as heat maps, a long vector as a curve");
   table.check([&table, &o] {
     if (o.list) {
       for (const char* other :
@@ -141,53 +139,12 @@ std::string json_document(const Shown<T>& shown) {
          "}\n";
 }
 
-// "[1, 3]": where the i-th matrix of a stack stands along the leading axes.
-std::string place_text(Index i, const Shape& leading) {
-  Shape place(leading.size());
-  for (std::size_t axis = leading.size(); axis-- > 0; i /= leading[axis]) {
-    place[axis] = i % leading[axis];
-  }
-  return fmt::format("[{}]", fmt::join(place, ", "));
-}
-
-// A matrix or a stack of them along any leading axes; a line is one row.
 template <class T>
-std::string picture(const Shown<T>& shown, const cli::Terminal& terminal) {
-  const Shape& shape = shown.tensor.shape;
-  constexpr Index kMostMaps = 16;
-  const Shape leading(shape.begin(), shape.end() - std::min<std::ptrdiff_t>(2, std::ssize(shape)));
-  const Index count = checked_product(leading).value_or(kMostMaps + 1);
-  if (count > kMostMaps) {
-    throw UsageError(fmt::format("--show draws a matrix or up to {} of them, not shape {}",
-                                 kMostMaps, shape_text(shape)),
-                     {fmt::format("choose a part: --slice {}",
-                                  leading.size() == 1
-                                      ? "0:16"
-                                      : fmt::format("{}", fmt::join(Shape(leading.size()), ",")))});
-  }
+std::string picture_of(const Shown<T>& shown, const cli::Terminal& terminal) {
   std::vector<float> values;
-  std::vector<std::uint8_t> hidden;
-  for (const T value : shown.tensor.values) {
-    const auto v = static_cast<float>(value);
-    values.push_back(std::isfinite(v) ? v : 0.0F);
-    hidden.push_back(std::isfinite(v) ? 0 : 1);
-  }
-  const Index cols = shape.empty() ? 1 : shape.back();
-  const Index rows = shape.size() < 2 ? 1 : shape[shape.size() - 2];
-  const double largest = std::max(std::abs(shown.summary.min), std::abs(shown.summary.max));
-  std::vector<cli::HeatMap> maps;
-  for (Index i = 0; i < count; ++i) {
-    const Index at = i * rows * cols;
-    cli::HeatMap map;
-    map.title = count > 1 ? place_text(i, leading) : escaped(shown.info.path);
-    map.values = {values.data() + at, rows, cols};
-    if (shown.summary.nonfinite() > 0) map.hidden = {hidden.data() + at, rows, cols};
-    map.low = shown.summary.min < 0 ? -largest : 0.0;
-    map.high = largest > 0 ? largest : 1.0;
-    map.argmax = false;
-    maps.push_back(std::move(map));
-  }
-  return cli::heat_maps(maps, terminal);
+  values.reserve(shown.tensor.values.size());
+  for (const T value : shown.tensor.values) values.push_back(static_cast<float>(value));
+  return tensor_picture(escaped(shown.info.path), shown.tensor.shape, values, terminal);
 }
 
 template <class T>
@@ -215,7 +172,7 @@ void print(const Options& o, const Shown<T>& shown, cli::Session& session) {
     default:
       // Made first: what cannot be drawn prints nothing.
       const std::string body =
-          o.show ? picture(shown, session.terminal())
+          o.show ? picture_of(shown, session.terminal())
                  : readable_text(shape, values, {.all = o.all, .whole = "--all shows all"});
       report.write(head_text(shown));
       report.write(body);

@@ -71,7 +71,8 @@ std::string heat_map(const HeatMap& map, const Terminal& terminal) {
            heads.width() + 2 + cell * static_cast<std::size_t>(map.values.cols()) <= width;
   };
   HeatMap drawn = map;
-  const std::size_t cell = colored ? 4 : (map.low < 0 && map.high > 0 ? 4 : 2);
+  const std::size_t cell =
+      colored ? coloured_cell_width(map) : (map.low < 0 && map.high > 0 ? 4 : 2);
   // The column of largest values goes before the cells do.
   drawn.argmax = map.argmax && heads.width() + 2 + argmax_width +
                                        cell * static_cast<std::size_t>(map.values.cols()) <=
@@ -88,8 +89,12 @@ std::string heat_map(const HeatMap& map, const Terminal& terminal) {
 }
 
 std::string heat_maps(const std::vector<HeatMap>& maps, const Terminal& terminal) {
-  if (maps.size() == 1) return heat_map(maps.front(), terminal);
   if (maps.empty()) return "";
+  if (maps.size() == 1) {
+    HeatMap one = maps.front();
+    if (!one.group.empty()) one.title = one.group + (one.title.empty() ? "" : " ") + one.title;
+    return heat_map(one, terminal);
+  }
   constexpr Index kMostThumbnail = 38;  // two beside each other in 80 columns
   const bool colored = terminal.color != ColorMode::kNone;
   const auto most_cols = std::min<Index>(kMostThumbnail, terminal.width - 2);
@@ -108,9 +113,13 @@ std::string heat_maps(const std::vector<HeatMap>& maps, const Terminal& terminal
   const auto across =
       std::max<std::size_t>(1, (static_cast<std::size_t>(terminal.width) + kGap) / (width + kGap));
   std::string text;
-  for (std::size_t first = 0; first < maps.size(); first += across) {
+  std::size_t last = 0;
+  for (std::size_t first = 0; first < maps.size(); first = last) {
+    const std::string& group = maps[first].group;
+    const bool begins = first == 0 || maps[first - 1].group != group;
     if (first > 0) text += '\n';
-    const std::size_t last = std::min(first + across, maps.size());
+    if (begins && !group.empty()) text += group + '\n';
+    while (last < maps.size() && last - first < across && maps[last].group == group) ++last;
     text += band(maps, grids, first, last, width, digits, terminal);
   }
   HeatMap all = maps.front();

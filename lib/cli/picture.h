@@ -12,9 +12,12 @@ namespace attn::cli {
 /// A matrix to be looked at.
 struct HeatMap {
   std::string title = "";
+  /// What it belongs to: thumbnails of one group stand together, under its name.
+  std::string group = "";
   Matrix<const float> values = {};
   /// As large as values, 1 where a value is masked; empty when nothing is.
   Matrix<const std::uint8_t> hidden = {};
+  std::string hidden_is = "masked";
   /// One for each row or column (tokens, names), or none: then they are numbered.
   std::vector<std::string> row_labels = {};
   std::vector<std::string> col_labels = {};
@@ -29,9 +32,10 @@ struct HeatMap {
 };
 
 /// One map, as large as the terminal allows: up to 17 columns as labelled cells with values in
-/// percent, beyond as half blocks, two rows of the matrix a line; without colour as digits
-/// (tenths; `*` from 0.95, blank below 0.05) up to 24 columns, beyond as shades. A masked cell is a
-/// dot and never a 0. What is too large is max-pooled, and the picture says so.
+/// percent of the scale (whole numbers of up to three digits as they are), beyond as half blocks,
+/// two rows of the matrix a line; without colour as digits (tenths; `*` from 0.95, blank below
+/// 0.05) up to 24 columns, beyond as shades. A masked cell is a dot and never a 0. What is too
+/// large is max-pooled, and the picture says so.
 std::string heat_map(const HeatMap& map, const Terminal& terminal);
 
 /// Several maps, side by side as thumbnails, one character a column.

@@ -50,13 +50,19 @@ std::string argmax_text(const HeatMap& map, const PictureGrid& grid, Index row,
   return text + fmt::format(" {:.2f}", grid.at(row, *at).value);
 }
 
-bool any_hidden(const PictureGrid& grid) {
+// Whole numbers of at most three digits are read as they are; else percent of the scale are.
+bool whole_numbers(const PictureGrid& grid) {
+  constexpr float kMost = 999;
+  bool more_than_ones = false;
   for (Index i = 0; i < grid.rows(); ++i) {
     for (Index j = 0; j < grid.cols(); ++j) {
-      if (grid.at(i, j).kind == GridCell::Kind::kHidden) return true;
+      if (grid.at(i, j).kind != GridCell::Kind::kValue) continue;
+      const float value = grid.at(i, j).value;
+      if (value != std::round(value) || std::abs(value) > kMost) return false;
+      more_than_ones = more_than_ones || std::abs(value) > 1;
     }
   }
-  return false;
+  return more_than_ones;
 }
 
 // The names of the columns over cells of a width: labels where they fit, else the last digits of
@@ -99,20 +105,35 @@ std::string legend(const HeatMap& map, const PictureGrid& grid, const Terminal& 
   if (!map.title.empty()) parts.push_back(map.title);
   parts.push_back(scale);
   parts.push_back(fmt::format("rows: {}, columns: {}", map.rows_are, map.cols_are));
-  if (any_hidden(grid)) parts.push_back(fmt::format("{} masked", hidden_mark(terminal)));
+  if (grid.has(GridCell::Kind::kHidden)) {
+    parts.push_back(fmt::format("{} {}", hidden_mark(terminal), map.hidden_is));
+  }
+  if (grid.has(GridCell::Kind::kNotFinite)) {
+    parts.push_back(fmt::format("{} not finite", kNotFiniteMark));
+  }
   std::string text = parts_within(parts, terminal.width);
   // On a line of its own, so that nobody misses it.
   if (grid.pooled()) text.append("\n  ").append(grid.pooling_text());
   return text + "\n";
 }
 
-// Percent in coloured cells.
+std::size_t coloured_cell_width(const HeatMap& map) {
+  return map.low < 0 && map.high > 0 ? 5 : 4;
+}
+
+// Percent in coloured cells, or the numbers themselves where they are whole.
 std::string cells_form(const HeatMap& map, const Terminal& terminal) {
   const RowHeads heads(map, terminal);
-  constexpr std::size_t kCell = 4;
   const PictureGrid grid(map, kNoPooling, kNoPooling);
-  std::string text = legend(map, grid, terminal, scale_text(map, grid, terminal, false));
-  text += column_heads(map, heads.width() + 1, kCell, terminal);
+  const std::size_t cell_width = coloured_cell_width(map);
+  const std::size_t digits = cell_width - 1;
+  const double most = std::max(std::abs(map.low), std::abs(map.high));
+  const bool whole = whole_numbers(grid);
+  const double unit = whole ? 1 : most > 0 ? 100 / most : 0;
+  std::string scale = scale_text(map, grid, terminal, false);
+  if (!whole) scale += most == 1 ? ", in percent" : fmt::format(", in percent of {:.4g}", most);
+  std::string text = legend(map, grid, terminal, scale);
+  text += column_heads(map, heads.width() + 1, cell_width, terminal);
   if (map.argmax) text += "   argmax";
   text += '\n';
   for (Index i = 0; i < grid.rows(); ++i) {
@@ -120,16 +141,15 @@ std::string cells_form(const HeatMap& map, const Terminal& terminal) {
     for (Index j = 0; j < grid.cols(); ++j) {
       const GridCell& cell = grid.at(i, j);
       if (cell.kind == GridCell::Kind::kHidden) {
-        text += dim(terminal) + "  " + std::string(hidden_mark(terminal)) + " ";
+        text += dim(terminal) + padded_left(hidden_mark(terminal), digits) + " ";
       } else if (cell.kind == GridCell::Kind::kNotFinite) {
-        text += fmt::format("  {} ", kNotFiniteMark);
+        text += padded_left(std::string(1, kNotFiniteMark), digits) + " ";
       } else {
         const double place = grid.place(cell.value);
-        const double most = std::max(std::abs(map.low), std::abs(map.high));
-        const double percent = most > 0 ? 100 * static_cast<double>(cell.value) / most : 0;
+        const double shown = unit * static_cast<double>(cell.value);
         text += background(terminal, grid.ramp(), place) +
                 readable_on(terminal, grid.ramp(), place) +
-                fmt::format("{:>3} ", std::lround(std::clamp(percent, -999.0, 999.0)));
+                fmt::format("{:>{}} ", std::lround(std::clamp(shown, -999.0, 999.0)), digits);
       }
       text += reset(terminal);
     }

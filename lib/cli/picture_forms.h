@@ -25,7 +25,10 @@ class RowHeads {
   std::size_t label_width_;
 };
 
-/// Values in percent on coloured cells, four columns each.
+/// Columns of a coloured cell: three digits, a minus where there may be one, a blank.
+std::size_t coloured_cell_width(const HeatMap& map);
+
+/// Values in percent on coloured cells.
 std::string cells_form(const HeatMap& map, const Terminal& terminal);
 
 /// Tenths in plain characters: two columns a value, four where it has a sign.

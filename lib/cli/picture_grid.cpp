@@ -74,6 +74,8 @@ PictureGrid::PictureGrid(const HeatMap& map, Index most_rows, Index most_cols)
       low_(map.low),
       high_(map.high),
       signed_(map.low < 0 && map.high > 0) {
+  // A map that is about square stays so.
+  if (2 * map.values.rows() >= map.values.cols()) row_block_ = std::max(row_block_, col_block_);
   rows_ = blocks_for(map.values.rows(), row_block_);
   cols_ = blocks_for(map.values.cols(), col_block_);
   cells_.reserve(static_cast<std::size_t>(rows_ * cols_));
@@ -82,6 +84,11 @@ PictureGrid::PictureGrid(const HeatMap& map, Index most_rows, Index most_cols)
       cells_.push_back(pool(map, i * row_block_, row_block_, j * col_block_, col_block_, signed_));
     }
   }
+}
+
+bool PictureGrid::has(GridCell::Kind kind) const {
+  return std::any_of(cells_.begin(), cells_.end(),
+                     [kind](const GridCell& cell) { return cell.kind == kind; });
 }
 
 std::string PictureGrid::pooling_text() const {

@@ -28,6 +28,7 @@ class PictureGrid {
   const GridCell& at(Index row, Index col) const {
     return cells_[static_cast<std::size_t>(row * cols_ + col)];
   }
+  bool has(GridCell::Kind kind) const;
   bool pooled() const { return row_block_ > 1 || col_block_ > 1; }
   /// "each cell = max of 4 x 4", empty if not pooled.
   std::string pooling_text() const;

@@ -164,6 +164,88 @@ TEST(HeatMap, HalfBlocksShowTwoRowsALine) {
   EXPECT_THAT(text, HasSubstr("▀"));
 }
 
+TEST(HeatMap, SignedCellsHoldAMinusAndThreeDigits) {
+  const std::vector<float> values = {-2.0F, 0.5F, 1.0F, 2.0F};
+  const HeatMap map{.values = {values.data(), 2, 2}, .low = -2, .high = 2, .argmax = false};
+  const auto lines = lines_of(without_escapes(heat_map(map, kColors)));
+  ASSERT_EQ(lines.size(), 4U);
+  EXPECT_THAT(lines[0], HasSubstr("-2            2, in percent of 2"));
+  EXPECT_EQ(lines[2], "   0  -100   25 ");
+  EXPECT_EQ(lines[3], "   1    50  100 ");
+}
+
+TEST(HeatMap, WholeNumbersAreReadAsTheyAre) {
+  const std::vector<float> values = {0, 24, 7, 16};
+  const HeatMap map{.values = {values.data(), 2, 2}, .high = 24, .argmax = false};
+  const auto lines = lines_of(without_escapes(heat_map(map, kColors)));
+  EXPECT_THAT(lines.at(0), Not(HasSubstr("percent")));
+  EXPECT_EQ(lines.at(2), "   0    0  24 ");
+}
+
+TEST(HeatMap, TheLegendNamesEveryMark) {
+  const std::vector<float> values = {0.5F, std::numeric_limits<float>::quiet_NaN()};
+  const std::vector<std::uint8_t> hidden = {1, 0};
+  const HeatMap map{
+      .values = {values.data(), 1, 2}, .hidden = {hidden.data(), 1, 2}, .hidden_is = "-inf"};
+  EXPECT_THAT(heat_map(map, kPlain), HasSubstr("   . -inf   ? not finite\n"));
+}
+
+TEST(HeatMaps, GroupsStandTogetherUnderTheirNames) {
+  const std::vector<float> values = {1.0F, 0.0F, 0.3F, 0.7F};
+  std::vector<HeatMap> maps;
+  for (const char* group : {"block 0", "block 1"}) {
+    for (const char* head : {"head 0", "head 1", "head 2"}) {
+      maps.push_back({.title = head, .group = group, .values = {values.data(), 2, 2}});
+    }
+  }
+  Terminal narrow = kPlain;
+  narrow.width = 20;  // two beside each other
+  EXPECT_EQ(heat_maps(maps, narrow),
+            "block 0\n"
+            "head 0   head 1\n"
+            "*        *\n"
+            "37       37\n"
+            "\n"
+            "head 2\n"
+            "*\n"
+            "37\n"
+            "\n"
+            "block 1\n"
+            "head 0   head 1\n"
+            "*        *\n"
+            "37       37\n"
+            "\n"
+            "head 2\n"
+            "*\n"
+            "37\n"
+            "tenths\n"
+            "  rows: row, columns: column\n");
+  EXPECT_THAT(heat_maps({maps.front()}, kPlain), HasSubstr("block 0 head 0   tenths"));
+}
+
+TEST(HeatMaps, AMapThatIsSquareStaysSo) {
+  const std::vector<float> values(62 * 62, 0.5F);
+  const HeatMap map{.title = "a", .values = {values.data(), 62, 62}};
+  EXPECT_THAT(heat_maps({map, map}, kColors), HasSubstr("each cell = max of 2 x 2"));
+}
+
+TEST(HeatMap, SignedDataArePooledByMagnitudeAndKeepTheirSigns) {
+  std::vector<float> values(100 * 100, 0.2F);
+  values[0] = -1.0F;  // beside a value of 0.2 it wins
+  const HeatMap map{.values = {values.data(), 100, 100}, .low = -1, .high = 1, .argmax = false};
+  const std::string text = heat_map(map, kColors);
+  EXPECT_THAT(text, HasSubstr("each cell = largest magnitude of 2 x 2"));
+  EXPECT_THAT(text, HasSubstr("\x1b[38;5;17m"));  // the darkest blue, in the first half block
+}
+
+TEST(HeatMap, TrueColourIsTheExactRamp) {
+  const std::vector<float> values = {0.0F, 1.0F};
+  const Terminal terminal{.color = ColorMode::kTrueColor, .utf8 = true};
+  const std::string text = heat_map({.values = {values.data(), 1, 2}}, terminal);
+  EXPECT_THAT(text, HasSubstr("\x1b[48;2;68;1;84m"));     // viridis at 0
+  EXPECT_THAT(text, HasSubstr("\x1b[48;2;253;231;37m"));  // and at 1
+}
+
 TEST(Ramps, GetBrighterAlongTheWay) {
   double before = -1;
   for (int i = 0; i <= 100; ++i) {

@@ -224,8 +224,8 @@ std::string maps_text(const std::vector<AttentionMaps>& maps, const cli::Termina
     for (Index block = 0; block < part.blocks(); ++block) {
       for (Index head = 0; head < part.heads(); ++head) {
         cli::HeatMap& picture = pictures.emplace_back();
-        picture.title = fmt::format("{}{}block {} head {}", part.part, part.part.empty() ? "" : " ",
-                                    block, head);
+        picture.group = fmt::format("{}{}block {}", part.part, part.part.empty() ? "" : " ", block);
+        picture.title = fmt::format("head {}", head);
         picture.values = part.map(block, head);
         picture.hidden = part.hidden.matrix();
         picture.row_labels = part.query_tokens;
