@@ -20,28 +20,17 @@ Index ceil_div(Index value, Index by) {
 // The pages of a way, counted on paper: what the pool must say too.
 class PageBudget {
  public:
-  PageBudget(const ServingLoad& load, const ServingSettings& settings, Index row_bytes)
+  PageBudget(const ServingLoad& load, const ServingSettings& settings)
       : contiguous_(settings.way == ServingWay::kContiguous || settings.way == ServingWay::kAlone),
         page_(contiguous_ ? load.longest : settings.page_size),
-        common_(settings.way == ServingWay::kShared ? shared_rows(load, page_) : 0),
-        bytes_(checked_mul(page_, row_bytes).value_or(0)) {
-    if (bytes_ == 0) throw UsageError("a sequence's cache is larger than any memory");
-    if (settings.way == ServingWay::kAlone) return;
-    most_ = settings.memory_bytes / bytes_;
-    const Index needed = common_ / page_ + own(load.longest);
-    if (most_ < needed) {
-      throw UsageError(
-          fmt::format("--memory {} does not hold a sequence of {} tokens, which needs {}",
-                      short_size_text(settings.memory_bytes), grouped(load.longest),
-                      short_size_text(needed * bytes_)));
-    }
+        common_(settings.way == ServingWay::kShared ? shared_rows(load, page_) : 0) {
+    if (settings.way != ServingWay::kAlone) most_ = settings.memory_rows / page_;
   }
 
   Index page() const { return page_; }
   Index most() const { return most_; }  // 0: no bound
   Index common() const { return common_; }
   Index common_pages() const { return common_ / page_; }
-  Index page_bytes() const { return bytes_; }
   /// Pages that a sequence of so many rows has for itself.
   Index own(Index rows) const { return contiguous_ ? 1 : ceil_div(rows - common_, page_); }
 
@@ -49,7 +38,6 @@ class PageBudget {
   bool contiguous_;
   Index page_;
   Index common_;
-  Index bytes_;
   Index most_ = 0;
 };
 
@@ -63,7 +51,8 @@ class Server {
         ids_(ids),
         settings_(settings),
         on_output_(on_output),
-        budget_(load, settings, subject.row_bytes()),
+        budget_(load, settings),
+        page_bytes_(budget_.page() * subject.row_bytes()),
         cache_(subject.make_cache(load.longest, layout())),
         arrived_ns_(load.requests.size()) {
     run_.steps_to_finish.resize(load.requests.size());
@@ -84,7 +73,7 @@ class Server {
       }
     }
     run_.steps = step_;
-    run_.peak_bytes = cache_.most_bytes();
+    run_.peak_rows = cache_.most_bytes() / page_bytes_ * budget_.page();
     run_.reserved_rows += budget_.common();
     run_.mean_waste = allocated_ > 0 ? 1 - used_ / allocated_ : 0;
     return std::move(run_);
@@ -247,7 +236,7 @@ class Server {
       const Index held = cache_.bytes();
       cache_.remove(static_cast<Index>(i) + (has_prefix() ? 1 : 0));
       running_.erase(running_.begin() + static_cast<std::ptrdiff_t>(i));
-      run_.reserved_rows += (held - cache_.bytes()) / budget_.page_bytes() * budget_.page();
+      run_.reserved_rows += (held - cache_.bytes()) / page_bytes_ * budget_.page();
       run_.steps_to_finish[one.request] = step_ - request(one.request).arrival;
       run_.ns_to_finish[one.request] = run_.wall_ns() - arrived_ns_[one.request];
       ++finished_;
@@ -256,7 +245,7 @@ class Server {
 
   void sample() {
     const Index allocated = cache_.bytes();
-    if (allocated != pages_in_use() * budget_.page_bytes()) run_.pages_agree = false;
+    if (allocated != pages_in_use() * page_bytes_) run_.pages_agree = false;
     const auto whole = static_cast<double>(allocated);
     const auto used = static_cast<double>(cache_.bytes_of_rows());
     allocated_ += whole;
@@ -275,6 +264,7 @@ class Server {
   const ServingSettings& settings_;
   const ServingOutput& on_output_;
   PageBudget budget_;
+  Index page_bytes_;
   KvCache<float> cache_;
   std::vector<float> outputs_;
   std::vector<std::int64_t> arrived_ns_;
@@ -307,13 +297,21 @@ Index shared_rows(const ServingLoad& load, Index page_size) {
   return load.shared_prefix / page_size * page_size;
 }
 
-void check_memory(const ServingLoad& load, const ServingSettings& settings, Index row_bytes) {
-  const PageBudget budget(load, settings, row_bytes);
+Index least_memory_rows(const ServingLoad& load, const ServingSettings& settings) {
+  if (settings.way == ServingWay::kAlone) return 0;
+  const PageBudget budget(load, settings);
+  return (budget.common_pages() + budget.own(load.longest)) * budget.page();
 }
 
 ServingRun serve(ServingSubject& subject, const ServingLoad& load,
                  const std::vector<std::vector<Index>>& ids, const ServingSettings& settings,
                  const ServingOutput& on_output) {
+  const Index least = least_memory_rows(load, settings);
+  if (settings.memory_rows < least) {
+    throw UsageError(
+        fmt::format("memory for {} rows does not hold a sequence of {}, which takes {}",
+                    grouped(settings.memory_rows), grouped(load.longest), grouped(least)));
+  }
   return Server(subject, load, ids, settings, on_output).run();
 }
 

@@ -33,7 +33,7 @@ enum class Admission {
 struct ServingSettings {
   ServingWay way = ServingWay::kPaged;
   Index page_size = kPageRows;
-  Index memory_bytes = 0;  // for keys and values; of no meaning to one alone
+  Index memory_rows = 0;  // of keys and values that the memory holds; of no meaning to one alone
   Admission admission = Admission::kWorstCase;
 };
 
@@ -53,7 +53,7 @@ struct ServingRun {
 
   Index key_rows = 0;        // by the layers' counter
   bool pages_agree = true;   // did the pool hold, after each pass, as many pages as the plan says?
-  Index peak_bytes = 0;      // the most that the pool ever had in use
+  Index peak_rows = 0;       // room of the most pages that the pool ever had in use
   Index reserved_rows = 0;   // rows' room that sequences held as they ended, what they share once
   double mean_waste = 0;     // share of allocated bytes that hold nothing, over all passes
   double largest_waste = 0;  // after one pass
@@ -69,13 +69,14 @@ struct ServingRun {
   std::int64_t wall_ns() const { return prefill.wall_ns + decode.wall_ns; }
 };
 
-/// Throws UsageError where the memory does not hold the longest sequence.
-void check_memory(const ServingLoad& load, const ServingSettings& settings, Index row_bytes);
+/// Rows that the memory must hold for the longest sequence, in whole pages.
+Index least_memory_rows(const ServingLoad& load, const ServingSettings& settings);
 
 /// What comes of token `token` (0 is the prompt's) of a request: (width) numbers.
 using ServingOutput = std::function<void(Index request, Index token, const float* output)>;
 
-/// Serves them all. ids: serving_ids(). Throws as check_memory(). on_output may be empty.
+/// Serves them all. ids: serving_ids(). Throws UsageError where the memory does not
+/// hold the longest sequence. on_output may be empty.
 ServingRun serve(ServingSubject& subject, const ServingLoad& load,
                  const std::vector<std::vector<Index>>& ids, const ServingSettings& settings,
                  const ServingOutput& on_output);

@@ -44,17 +44,15 @@ struct ServingRow {
 /// times taken.
 class ServingExperiment {
  public:
-  /// ways: without kAlone, which is always the first. Throws UsageError where the memory of one
-  /// does not hold the longest sequence.
+  /// ways: without kAlone, which is always the first.
   ServingExperiment(std::unique_ptr<ServingSubject> subject, ServingLoad load,
                     const std::vector<ServingSettings>& ways, std::uint64_t seed);
 
-  /// Runs every way once.
-  void verify();
+  /// Runs every way once, counts rows and pages and, with `outputs`, compares them.
+  void verify(bool outputs = true);
   /// Takes times: all ways in interleaved rounds. progress(done, all) may be empty.
   void measure(const Interleaving& how, const std::function<void(Index, Index)>& progress);
 
-  const ServingSubject& subject() const { return *subject_; }
   const ServingLoad& load() const { return load_; }
   const std::vector<ServingRow>& rows() const { return rows_; }
   const Agreement& agreement() const { return agreement_; }

@@ -56,15 +56,19 @@ void ServedLayer::forward(Pass<float>& pass, KvCache<float>& cache, std::span<co
   }
 }
 
-ServedModel::ServedModel(std::unique_ptr<Transformer<float>> model, Index longest, int threads)
-    : ServingSubject(threads), model_(std::move(model)) {
-  require_shape(config().arch == Arch::kDecoder, "serving: only a decoder can decode");
-  const std::optional<Index> most = config().longest_sequence();
+void check_length(const ModelConfig& config, Index longest) {
+  const std::optional<Index> most = config.longest_sequence();
   if (most && longest > *most) {
     throw UsageError(
         fmt::format("a sequence of {} tokens is longer than the {} positions that the model has",
                     longest, *most));
   }
+}
+
+ServedModel::ServedModel(std::unique_ptr<Transformer<float>> model, Index longest, int threads)
+    : ServingSubject(threads), model_(std::move(model)) {
+  require_shape(config().arch == Arch::kDecoder, "serving: only a decoder can decode");
+  check_length(config(), longest);
 }
 
 KvCache<float> ServedModel::make_cache(Index capacity, const KvLayout& layout) const {

@@ -66,11 +66,14 @@ class ServedLayer : public ServingSubject {
   std::vector<float> table_;  // (kinds, dim)
 };
 
+/// Throws UsageError where a sequence of so many tokens is longer than such a model's may be.
+void check_length(const ModelConfig& config, Index longest);
+
 /// A whole decoder.
 class ServedModel : public ServingSubject {
  public:
-  /// longest: rows of the longest sequence. Throws UsageError where that passes the model's
-  /// longest, ShapeError for a model that is no decoder.
+  /// longest: rows of the longest sequence. Throws as check_length(), and ShapeError for a model
+  /// that is no decoder.
   ServedModel(std::unique_ptr<Transformer<float>> model, Index longest, int threads);
 
   const ModelConfig& config() const { return model_->config(); }

@@ -56,7 +56,8 @@ std::vector<Index> of_requests(const ServingLoad& load, Index ServingRequest::*f
 
 }  // namespace
 
-std::vector<BenchColumn> serving_columns(const ServingExperiment& experiment, bool timed) {
+std::vector<BenchColumn> serving_columns(const ServingExperiment& experiment, Index row_bytes,
+                                         bool timed) {
   using Texts = BenchColumn::Texts;
   using Counts = BenchColumn::Counts;
   using Reals = BenchColumn::Reals;
@@ -86,7 +87,8 @@ std::vector<BenchColumn> serving_columns(const ServingExperiment& experiment, bo
   table.add<Counts>("key_rows_expected",
                     [](const ServingRow& row) { return row.key_rows_expected; });
   table.add<Texts>("key_rows_formula", [](const ServingRow& row) { return row.formula; });
-  count("peak_bytes", &ServingRun::peak_bytes);
+  table.add<Counts>("peak_bytes",
+                    [row_bytes](const ServingRow& row) { return row.run.peak_rows * row_bytes; });
   table.add<Reals>("mean_waste", [](const ServingRow& row) { return row.run.mean_waste; });
   table.add<Reals>("largest_waste", [](const ServingRow& row) { return row.run.largest_waste; });
   count("reserved_rows", &ServingRun::reserved_rows);

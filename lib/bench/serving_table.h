@@ -8,8 +8,10 @@
 
 namespace attn {
 
-/// The rows as columns: the way, what was counted and, with `timed`, what was measured.
-std::vector<BenchColumn> serving_columns(const ServingExperiment& experiment, bool timed);
+/// The rows as columns: the way, what was counted and, with `timed`, what was measured. row_bytes:
+/// of a row's keys and values.
+std::vector<BenchColumn> serving_columns(const ServingExperiment& experiment, Index row_bytes,
+                                         bool timed);
 
 /// write_columns(), the load as datasets of /requests (prompt, new_tokens, arrival), the steps that
 /// each took in each way as /requests/steps_to_finish (ways, requests), and where there are any the

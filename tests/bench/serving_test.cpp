@@ -12,12 +12,11 @@
 namespace attn {
 namespace {
 
-// Two query heads of 4, one key-value head: 2 * 4 * 4 = 32 bytes a row.
 constexpr LayerShape kShape = {8, 2, 1, 4};
 
-ServingSettings way_of(ServingWay way, Index page_size, Index memory,
+ServingSettings way_of(ServingWay way, Index page_size, Index memory_rows,
                        Admission admission = Admission::kWorstCase) {
-  return {way, page_size, memory, admission};
+  return {way, page_size, memory_rows, admission};
 }
 
 ServingRun run_of(const ServingLoad& load, const ServingSettings& settings) {
@@ -40,10 +39,9 @@ std::unique_ptr<Transformer<float>> small_model() {
 }
 
 const std::vector<ServingSettings> kAllWays = {
-    way_of(ServingWay::kContiguous, 4, 32 * 80), way_of(ServingWay::kPaged, 4, 32 * 80),
-    way_of(ServingWay::kShared, 4, 32 * 80),
-    way_of(ServingWay::kPaged, 4, 32 * 80, Admission::kPreempt),
-    way_of(ServingWay::kShared, 1, 32 * 80, Admission::kPreempt)};
+    way_of(ServingWay::kContiguous, 4, 80), way_of(ServingWay::kPaged, 4, 80),
+    way_of(ServingWay::kShared, 4, 80), way_of(ServingWay::kPaged, 4, 80, Admission::kPreempt),
+    way_of(ServingWay::kShared, 1, 80, Admission::kPreempt)};
 
 ServingLoad unequal_load(Index shared_prefix) {
   ServingLoadSettings settings;
@@ -56,24 +54,24 @@ ServingLoad unequal_load(Index shared_prefix) {
 TEST(Serving, StepsOfTwoSequencesByHand) {
   const ServingLoad load = serving_load({5, 3}, {});
   // 5 rows each: one at a time. Prompt, two more; prompt, one more.
-  const ServingRun apart = run_of(load, way_of(ServingWay::kContiguous, 1, 8 * 32));
+  const ServingRun apart = run_of(load, way_of(ServingWay::kContiguous, 1, 8));
   EXPECT_EQ(apart.steps, 5);
   EXPECT_EQ(apart.most_running, 1);
   EXPECT_EQ(apart.steps_to_finish, (std::vector<Index>{3, 5}));
-  EXPECT_EQ(apart.peak_bytes, 5 * 32);
+  EXPECT_EQ(apart.peak_rows, 5);
   EXPECT_EQ(apart.reserved_rows, 10);
   // Held 3, 4, 5, 2 and 3 of 5 rows.
   EXPECT_DOUBLE_EQ(apart.mean_waste, 1 - 17.0 / 25);
   EXPECT_DOUBLE_EQ(apart.largest_waste, 1 - 2.0 / 5);
   // Pages of 1: both prompts, one more for both, one more for the longer.
-  const ServingRun together = run_of(load, way_of(ServingWay::kPaged, 1, 8 * 32));
+  const ServingRun together = run_of(load, way_of(ServingWay::kPaged, 1, 8));
   EXPECT_EQ(together.steps, 4);
   EXPECT_EQ(together.prefills, 2);
   EXPECT_EQ(together.decodes, 2);
   EXPECT_EQ(together.decoded, 3);
   EXPECT_EQ(together.most_running, 2);
   EXPECT_EQ(together.steps_to_finish, (std::vector<Index>{4, 3}));
-  EXPECT_EQ(together.peak_bytes, 7 * 32);
+  EXPECT_EQ(together.peak_rows, 7);
   EXPECT_EQ(together.key_rows, 8);
   EXPECT_EQ(together.mean_waste, 0);
 }
@@ -81,7 +79,7 @@ TEST(Serving, StepsOfTwoSequencesByHand) {
 TEST(Serving, WhoComesLateWaitsNoLongerThanNeeded) {
   ServingLoad load = serving_load({5, 3}, {});
   load.requests[1].arrival = 10;
-  const ServingRun run = run_of(load, way_of(ServingWay::kPaged, 1, 8 * 32));
+  const ServingRun run = run_of(load, way_of(ServingWay::kPaged, 1, 8));
   EXPECT_EQ(run.steps, 12) << "nothing to do from step 3 to step 10";
   EXPECT_EQ(run.steps_to_finish, (std::vector<Index>{3, 2}));
 }
@@ -89,16 +87,16 @@ TEST(Serving, WhoComesLateWaitsNoLongerThanNeeded) {
 // Both prompts fit 8 rows; the rows after them do not.
 TEST(Serving, TheYoungestGivesWayWhenThePoolIsFull) {
   const ServingLoad load = serving_load({6, 6}, {});
-  const ServingRun known = run_of(load, way_of(ServingWay::kPaged, 1, 8 * 32));
+  const ServingRun known = run_of(load, way_of(ServingWay::kPaged, 1, 8));
   EXPECT_EQ(known.most_running, 1);
   EXPECT_EQ(known.preemptions, 0);
-  const ServingRun run = run_of(load, way_of(ServingWay::kPaged, 1, 8 * 32, Admission::kPreempt));
+  const ServingRun run = run_of(load, way_of(ServingWay::kPaged, 1, 8, Admission::kPreempt));
   EXPECT_EQ(run.most_running, 2);
   // 3 and 3, 4 and 4: full. The second goes, and comes back when the first is done.
   EXPECT_EQ(run.preemptions, 1);
   EXPECT_EQ(run.recomputed, 4);
   EXPECT_EQ(run.key_rows, 12 + 4);
-  EXPECT_EQ(run.peak_bytes, 8 * 32);
+  EXPECT_EQ(run.peak_rows, 8);
 }
 
 TEST(Serving, EveryWayGivesWhatTheSequencesGiveAlone) {
@@ -117,10 +115,8 @@ TEST(Serving, EveryWayGivesWhatTheSequencesGiveAlone) {
 }
 
 TEST(Serving, AModelOfLearnedPositionsToo) {
-  std::vector<ServingSettings> ways = kAllWays;
-  for (ServingSettings& way : ways) way.memory_bytes = 128 * 80;  // 2 layers, 2 heads of 4
   ServingExperiment experiment(std::make_unique<ServedModel>(small_model(), 40, 1), unequal_load(6),
-                               ways, 0);
+                               kAllWays, 0);
   experiment.verify();
   EXPECT_TRUE(experiment.agreement().counts);
   EXPECT_TRUE(experiment.agreement().outputs) << experiment.agreement().max_difference;
@@ -136,10 +132,10 @@ TEST(Serving, TheRoomThatSequencesTakeIsTheSizeToolsAnswer) {
       settings.shared_prefix = prefix;
       const ServingLoad load = serving_load(lengths, settings);
       const auto wanted = reservations(lengths, 40, {page}, prefix);
-      const ServingRun whole = run_of(load, way_of(ServingWay::kContiguous, page, 32 * 80));
+      const ServingRun whole = run_of(load, way_of(ServingWay::kContiguous, page, 80));
       EXPECT_EQ(whole.reserved_rows, wanted[0].reserved);
       ServingExperiment experiment(std::make_unique<ServedLayer>(kShape, 1, 0), load,
-                                   {way_of(ServingWay::kShared, page, 32 * 80)}, 0);
+                                   {way_of(ServingWay::kShared, page, 80)}, 0);
       experiment.verify();
       const ServingRow& shared = experiment.rows()[1];
       EXPECT_EQ(shared.run.reserved_rows, wanted[2].reserved) << page << " " << prefix;
@@ -149,11 +145,28 @@ TEST(Serving, TheRoomThatSequencesTakeIsTheSizeToolsAnswer) {
   }
 }
 
+// Nothing that is counted depends on a layer's width.
+TEST(Serving, CountsNeedNoArithmetic) {
+  const ServingLoad load = unequal_load(8);
+  ServedLayer least({1, 1, 1, 1}, 1, 0);
+  const auto ids = serving_ids(load, least.kinds(), 0);
+  for (const ServingSettings& settings : kAllWays) {
+    const ServingRun run = serve(least, load, ids, settings, {});
+    const ServingRun whole = run_of(load, settings);
+    EXPECT_EQ(run.key_rows, whole.key_rows);
+    EXPECT_EQ(run.peak_rows, whole.peak_rows);
+    EXPECT_EQ(run.reserved_rows, whole.reserved_rows);
+    EXPECT_EQ(run.steps_to_finish, whole.steps_to_finish);
+    EXPECT_DOUBLE_EQ(run.mean_waste, whole.mean_waste);
+    EXPECT_TRUE(run.pages_agree);
+  }
+}
+
 TEST(Serving, MemoryForLessThanOneSequenceIsRefused) {
   const ServingLoad load = serving_load({10, 3}, {});
-  EXPECT_NO_THROW(run_of(load, way_of(ServingWay::kPaged, 4, 12 * 32)));
-  EXPECT_THROW(run_of(load, way_of(ServingWay::kPaged, 4, 12 * 32 - 1)), UsageError);
-  EXPECT_THROW(run_of(load, way_of(ServingWay::kContiguous, 4, 10 * 32 - 1)), UsageError);
+  EXPECT_NO_THROW(run_of(load, way_of(ServingWay::kPaged, 4, 12)));
+  EXPECT_THROW(run_of(load, way_of(ServingWay::kPaged, 4, 11)), UsageError);
+  EXPECT_THROW(run_of(load, way_of(ServingWay::kContiguous, 4, 9)), UsageError);
 }
 
 // Adds something to the outputs of a batch.

@@ -3,8 +3,10 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,6 +17,7 @@
 #include "cli/exit_code.h"
 #include "core/error.h"
 #include "core/memory.h"
+#include "core/text.h"
 #include "io/hdf5_reader.h"
 #include "io/output.h"
 #include "io/provenance.h"
@@ -30,46 +33,66 @@ namespace {
 constexpr Index kUsualRequests = 64;
 constexpr Index kUsualSequences = 8;  // that the memory holds at their longest
 
-// What serves, before the lengths are known.
+// What serves. Without arithmetic it is a layer of width 1, whose rows and pages are counted as any
+// other's.
 struct Served {
-  std::unique_ptr<Transformer<float>> model;  // null: the layer
+  std::unique_ptr<Transformer<float>> model;  // null: the layer, or without arithmetic
+  std::optional<ModelConfig> config;          // of a model
+  LayerShape layer;
+  Index row_bytes = 0;  // of a row's keys and values
   std::string history;
   std::string headline;
   BenchContext context;
 };
 
-Served read_served(const BenchOptions& o) {
+Index row_bytes_of(Index layers, Index kv_heads, Index head_dim) {
+  const std::array<Index, 4> counts = {2 * Index{sizeof(float)}, layers, kv_heads, head_dim};
+  const auto bytes = checked_product(counts);
+  if (!bytes) throw UsageError("a row of the cache is larger than any memory");
+  return *bytes;
+}
+
+void describe(Served& served, const std::string& what, Index layers, Index heads, Index kv_heads,
+              Index dim, Index head_dim) {
+  served.row_bytes = row_bytes_of(layers, kv_heads, head_dim);
+  served.context = {{"subject", what},
+                    {"layers", layers},
+                    {"heads", heads},
+                    {"kv_heads", kv_heads},
+                    {"dim", dim},
+                    {"head_dim", head_dim},
+                    {"dtype", std::string("f32")}};
+}
+
+Served layer_of(const BenchOptions& o) {
   Served served;
-  BenchContext& context = served.context;
-  if (o.input.empty()) {
-    served.headline = fmt::format("one attention layer, width {}, {} query and {} kv heads of {}",
-                                  o.layer.dim, o.layer.heads, o.kv_heads.front(), o.layer.head_dim);
-    context.emplace_back("subject", std::string("layer"));
-    context.emplace_back("layers", Index{1});
-    context.emplace_back("heads", o.layer.heads);
-    context.emplace_back("kv_heads", o.kv_heads.front());
-    context.emplace_back("dim", o.layer.dim);
-    context.emplace_back("head_dim", o.layer.head_dim);
-    return served;
-  }
+  served.layer = o.layer;
+  served.layer.kv_heads = o.kv_heads.front();
+  const LayerShape& shape = served.layer;
+  describe(served, "layer", 1, shape.heads, shape.kv_heads, shape.dim, shape.head_dim);
+  served.headline =
+      fmt::format("one attention layer, width {}, {} query and {} kv heads of {}, f32", shape.dim,
+                  shape.heads, shape.kv_heads, shape.head_dim);
+  return served;
+}
+
+Served model_of(const BenchOptions& o, bool arithmetic) {
+  Served served;
   ReadLimits limits;
   limits.max_bytes = o.max_bytes;
   const Hdf5Reader reader = Hdf5Reader::open(o.input, limits);
   served.history = read_history(reader);
-  const ModelConfig config = read_model_config(reader).completed();
+  served.config = read_model_config(reader).completed();
+  const ModelConfig& config = *served.config;
   if (config.arch != Arch::kDecoder) {
     throw DataError(fmt::format("{}: only a decoder can decode, this is of arch {}", reader.name(),
                                 enum_name(config.arch)));
   }
-  served.model = read_model<float>(reader);
-  served.headline = fmt::format("a model of {} layers, {} query and {} kv heads of {}",
+  if (arithmetic) served.model = read_model<float>(reader);
+  describe(served, "model", config.depth, config.heads, config.kv_heads, config.dim,
+           config.head_dim);
+  served.headline = fmt::format("a model of {} layers, {} query and {} kv heads of {}, f32",
                                 config.depth, config.heads, config.kv_heads, config.head_dim);
-  context.emplace_back("subject", std::string("model"));
-  context.emplace_back("layers", config.depth);
-  context.emplace_back("heads", config.heads);
-  context.emplace_back("kv_heads", config.kv_heads);
-  context.emplace_back("dim", config.dim);
-  context.emplace_back("head_dim", config.head_dim);
   return served;
 }
 
@@ -84,7 +107,7 @@ ServingLoad load_of(const BenchOptions& o, const Served& served) {
   } else {
     // What is drawn ends where contiguous buffers do, or the model's positions.
     Index longest = std::numeric_limits<Index>::max();
-    if (served.model) longest = served.model->config().longest_sequence().value_or(longest);
+    if (served.config) longest = served.config->longest_sequence().value_or(longest);
     if (s.max_length > 0) longest = s.max_length;
     lengths = asked_lengths(s.lengths.empty() ? "lognormal:500:0.8" : s.lengths, count, longest,
                             o.seed, o.max_bytes);
@@ -96,26 +119,9 @@ ServingLoad load_of(const BenchOptions& o, const Served& served) {
   settings.arrival_gap = s.arrival_gap;
   settings.longest = s.max_length;
   settings.seed = static_cast<std::uint64_t>(o.seed);
-  return serving_load(lengths, settings);
-}
-
-// What the subject takes beside the cache of many.
-double own_bytes(const BenchOptions& o, const Served& served, const ServingLoad& load) {
-  const double ids = sizeof(Index) * static_cast<double>(load.rows());
-  if (served.model) return ids + model_subject_bytes(served.model->config(), load.longest);
-  LayerShape shape = o.layer;
-  shape.kv_heads = o.kv_heads.front();
-  return ids + layer_subject_bytes(shape, load.longest);
-}
-
-std::unique_ptr<ServingSubject> make_subject(const BenchOptions& o, Served& served,
-                                             const ServingLoad& load) {
-  const int threads = static_cast<int>(o.threads);
-  if (served.model)
-    return std::make_unique<ServedModel>(std::move(served.model), load.longest, threads);
-  LayerShape shape = o.layer;
-  shape.kv_heads = o.kv_heads.front();
-  return std::make_unique<ServedLayer>(shape, threads, static_cast<std::uint64_t>(o.seed));
+  ServingLoad load = serving_load(lengths, settings);
+  if (served.config) check_length(*served.config, load.longest);
+  return load;
 }
 
 // What was asked for, else some sequences at their longest, and whole pages of one at least.
@@ -130,14 +136,31 @@ Index memory_of(const BenchOptions& o, const ServingLoad& load, Index row_bytes)
   throw UsageError("the cache of so many tokens is larger than any memory");
 }
 
-std::vector<ServingSettings> ways_of(const BenchOptions& o, Index memory) {
+// Asks for it before any is taken.
+void require_serving_memory(const Served& served, const ServingLoad& load, Index memory) {
+  double bytes = static_cast<double>(memory) + sizeof(Index) * static_cast<double>(load.rows());
+  bytes += served.config ? model_subject_bytes(*served.config, load.longest)
+                         : layer_subject_bytes(served.layer, load.longest);
+  require_memory("serving", bytes);
+}
+
+std::vector<ServingSettings> ways_of(const BenchOptions& o, const ServingLoad& load, Index memory,
+                                     Index row_bytes) {
   ServingSettings settings;
   settings.page_size = o.page_size;
-  settings.memory_bytes = memory;
+  settings.memory_rows = memory / row_bytes;
   settings.admission = o.serving.admission;
   std::vector<ServingSettings> ways;
   const auto add = [&](ServingWay way) {
     settings.way = way;
+    const Index least = least_memory_rows(load, settings);
+    if (settings.memory_rows < least) {
+      throw UsageError(fmt::format(
+          "--memory {} does not hold a sequence of {} tokens, which needs {}",
+          short_size_text(memory), grouped(load.longest),
+          short_size_text(
+              checked_mul(least, row_bytes).value_or(std::numeric_limits<Index>::max()))));
+    }
     ways.push_back(settings);
   };
   if (o.serving.contiguous) add(ServingWay::kContiguous);
@@ -146,34 +169,52 @@ std::vector<ServingSettings> ways_of(const BenchOptions& o, Index memory) {
   return ways;
 }
 
+std::unique_ptr<ServingSubject> make_subject(const BenchOptions& o, Served& served, Index longest,
+                                             bool arithmetic) {
+  const int threads = static_cast<int>(o.threads);
+  const auto seed = static_cast<std::uint64_t>(o.seed);
+  if (!arithmetic) return std::make_unique<ServedLayer>(LayerShape{1, 1, 1, 1}, 1, seed);
+  if (served.model) return std::make_unique<ServedModel>(std::move(served.model), longest, threads);
+  return std::make_unique<ServedLayer>(served.layer, threads, seed);
+}
+
+void add_load(BenchContext& context, const BenchOptions& o, const ServingLoad& load, Index memory,
+              Index row_bytes) {
+  const bool preempts = o.serving.admission == Admission::kPreempt;
+  context.insert(context.end(), {{"requests", load.count()},
+                                 {"cached_rows", load.rows()},
+                                 {"new_tokens", load.new_tokens()},
+                                 {"max_length", load.longest},
+                                 {"shared_prefix", load.shared_prefix},
+                                 {"arrival_gap", o.serving.arrival_gap},
+                                 {"memory_bytes", memory},
+                                 {"row_bytes", row_bytes},
+                                 {"admission", std::string(preempts ? "preempt" : "worst-case")}});
+}
+
+// The run that verified has warmed up; a round of many long sequences takes its time.
+Interleaving serving_rounds(const BenchOptions& o, double round_seconds) {
+  constexpr double kPatience = 20;
+  Interleaving how;
+  how.seed = static_cast<std::uint64_t>(o.seed);
+  const double fit = kPatience / std::max(round_seconds, 1e-3);
+  how.warmup = o.warmup.value_or(0);
+  how.repeats = o.repeats.value_or(std::clamp<Index>(static_cast<Index>(fit), 1, how.repeats));
+  return how;
+}
+
 }  // namespace
 
 int run_serve(const BenchOptions& o, cli::Session& session) {
   if (!o.output.empty()) check_output(o.output, {o.input, o.serving.lengths});
-  Served served = read_served(o);
-  BenchContext context = served.context;
-  const std::string headline = served.headline + ", f32";
-  const std::string history = served.history;
+  const bool compared = !o.counts_only;
+  Served served = o.input.empty() ? layer_of(o) : model_of(o, compared);
   ServingLoad load = load_of(o, served);
-  const double own = own_bytes(o, served, load);
-  require_memory("serving", own);
-  std::unique_ptr<ServingSubject> subject = make_subject(o, served, load);
-  const Index memory = memory_of(o, load, subject->row_bytes());
-  require_memory("serving", own + static_cast<double>(memory));
-  context.emplace_back("dtype", std::string("f32"));
-  context.emplace_back("requests", load.count());
-  context.emplace_back("cached_rows", load.rows());
-  context.emplace_back("new_tokens", load.new_tokens());
-  context.emplace_back("max_length", load.longest);
-  context.emplace_back("shared_prefix", load.shared_prefix);
-  context.emplace_back("arrival_gap", o.serving.arrival_gap);
-  context.emplace_back("memory_bytes", memory);
-  context.emplace_back("row_bytes", subject->row_bytes());
-  context.emplace_back(
-      "admission",
-      std::string(o.serving.admission == Admission::kPreempt ? "preempt" : "worst-case"));
-  ServingExperiment experiment(std::move(subject), std::move(load), ways_of(o, memory),
-                               static_cast<std::uint64_t>(o.seed));
+  const Index memory = memory_of(o, load, served.row_bytes);
+  const std::vector<ServingSettings> ways = ways_of(o, load, memory, served.row_bytes);
+  require_serving_memory(served, load, compared ? memory : 0);
+  BenchContext context = served.context;
+  add_load(context, o, load, memory, served.row_bytes);
   const Machine machine = this_machine();
   if (!o.counts_only) {
     add_machine(context, machine);
@@ -181,25 +222,30 @@ int run_serve(const BenchOptions& o, cli::Session& session) {
     note_context(session, o, machine);
     for (const auto& doubt : doubts_before(machine, build_type(), o.threads)) session.warn(doubt);
   }
+  auto subject = make_subject(o, served, load.longest, compared);
+  ServingExperiment experiment(std::move(subject), std::move(load), ways,
+                               static_cast<std::uint64_t>(o.seed));
   const Stopwatch watch;
-  experiment.verify();
+  experiment.verify(compared);
   const double round_seconds = static_cast<double>(watch.elapsed().wall_ns) * 1e-9;
   const bool agreed = experiment.agreement().counts && experiment.agreement().outputs;
   const bool timed = agreed && !o.counts_only;
   if (timed) {
-    const Interleaving how = rounds_of(o, round_seconds, session);
+    const Interleaving how = serving_rounds(o, round_seconds);
     context.emplace_back("warmup", how.warmup);
     context.emplace_back("repeats", how.repeats);
     measure_with_progress(session, "runs",
                           [&](const auto& progress) { experiment.measure(how, progress); });
   }
   if (!o.output.empty()) {
-    write_bench_file(o, session, history, [&](Hdf5Writer& writer) {
-      write_serving(writer, context, serving_columns(experiment, timed), experiment);
+    write_bench_file(o, session, served.history, [&](Hdf5Writer& writer) {
+      write_serving(writer, context, serving_columns(experiment, served.row_bytes, timed),
+                    experiment);
     });
   }
   session.report().write(
-      serve_report(experiment, context, {o.format, headline, memory, o.counts_only, timed}));
+      serve_report(experiment, context,
+                   {o.format, served.headline, memory, served.row_bytes, o.counts_only, timed}));
   return experiment.agreement().counts && experiment.agreement().outputs ? cli::kDone : cli::kNo;
 }
 

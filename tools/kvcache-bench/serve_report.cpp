@@ -23,15 +23,14 @@ std::string load_line(const ServingExperiment& experiment, const ServeReportStyl
       "{} sequences: {} prompt and {} new tokens, {} cached rows, at most {} of one\n"
       "{} for keys and values, {} a row\n\n",
       grouped(load.count()), grouped(prompts), grouped(load.new_tokens()), grouped(load.rows()),
-      grouped(load.longest), short_size_text(style.memory),
-      short_size_text(experiment.subject().row_bytes()));
+      grouped(load.longest), short_size_text(style.memory), short_size_text(style.row_bytes));
 }
 
 std::string percent(double share) {
   return real_cell(100 * share, 1);
 }
 
-cli::Table count_table(const ServingExperiment& experiment) {
+cli::Table count_table(const ServingExperiment& experiment, Index row_bytes) {
   cli::Table table({{"cache", kLeft},
                     {"steps"},
                     {"running"},
@@ -53,7 +52,7 @@ cli::Table count_table(const ServingExperiment& experiment) {
                                       grouped(run.steps),
                                       real_cell(run.mean_running(), 1),
                                       grouped(run.most_running),
-                                      short_size_text(run.peak_bytes),
+                                      short_size_text(run.peak_rows * row_bytes),
                                       percent(run.mean_waste),
                                       percent(run.largest_waste),
                                       percent(row.waste_at_end(experiment.load())),
@@ -100,9 +99,13 @@ std::string compared_line(const ServingExperiment& experiment) {
 std::string people_report(const ServingExperiment& experiment, const ServeReportStyle& style) {
   const bool markdown = style.format == cli::Format::kMarkdown;
   std::string text = style.headline + "\n" + load_line(experiment, style);
-  text += people_table(count_table(experiment), markdown);
+  text += people_table(count_table(experiment, style.row_bytes), markdown);
   std::vector<std::string> lines = verdict_lines(experiment.agreement(), style.portable);
-  lines.push_back(compared_line(experiment));
+  if (experiment.agreement().compared) {
+    lines.push_back(compared_line(experiment));
+  } else {
+    lines.resize(1);
+  }
   text += '\n' + joined_lines(lines, markdown);
   if (style.timed) text += '\n' + people_table(time_table(experiment), markdown);
   const std::vector<std::string> conclusions = serving_lines(experiment);
@@ -130,7 +133,7 @@ std::string json_report(const ServingExperiment& experiment, const BenchContext&
   document["context"] = json_context(context);
   document["counts_agree"] = agreement.counts;
   document["outputs_agree"] = agreement.compared ? cli::Json(agreement.outputs) : cli::Json();
-  if (!style.portable) {
+  if (agreement.compared && !style.portable) {
     document["max_difference"] = cli::json_number(agreement.max_difference);
     document["max_difference_bound"] = cli::json_number(agreement.bound);
   }
@@ -142,7 +145,8 @@ std::string json_report(const ServingExperiment& experiment, const BenchContext&
 
 std::string serve_report(const ServingExperiment& experiment, const BenchContext& context,
                          const ServeReportStyle& style) {
-  const std::vector<BenchColumn> columns = serving_columns(experiment, style.timed);
+  const std::vector<BenchColumn> columns =
+      serving_columns(experiment, style.row_bytes, style.timed);
   std::vector<cli::Json> rows;
   for (std::size_t row = 0; row < experiment.rows().size(); ++row)
     rows.push_back(json_of_row(experiment, style, columns, row));

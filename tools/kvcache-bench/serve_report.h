@@ -11,7 +11,8 @@ namespace attn {
 struct ServeReportStyle {
   cli::Format format = cli::Format::kText;
   std::string headline;   // text and Markdown: what serves
-  Index memory = 0;       // bytes
+  Index memory = 0;       // bytes for keys and values
+  Index row_bytes = 1;    // of one row's
   bool portable = false;  // nothing that depends on the processor
   bool timed = false;
 };
