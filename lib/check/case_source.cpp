@@ -79,7 +79,7 @@ std::optional<CaseSource::Found> CaseSource::find(const std::string& name) const
   if (file_ == nullptr) return elsewhere(name, at);
   if (file_->has_dataset(at)) return Found{file_->read<double>(at), file_->info(at).type};
   const bool numbers = at.find_first_not_of("0123456789.,;+-einfa \t") == std::string::npos;
-  if (tensor_place(at) || numbers) return elsewhere(name, at);
+  if (tensor_place(at) || numbers || missing_file(at)) return elsewhere(name, at);
   return Found{file_->read<double>(at), DType::kF64};  // which says what the file has instead
 }
 

@@ -200,6 +200,13 @@ void check_gradient(const PartedCase& source, const CheckSettings& settings,
   report.kernel.checks.push_back(compare("dk", fast.d_k, truth.d_k, single.d_k));
   report.kernel.checks.push_back(compare("dv", fast.d_v, truth.d_v, single.d_v));
 
+  const Index maps = problem.batch() * problem.heads() * problem.q_len() * problem.kv_len();
+  if (maps > kMostGradientsTried && any_failed(checks)) {
+    report.remarks.push_back(
+        fmt::format("mistakes of the backward pass were not tried: {} weights, more than {}; fewer "
+                    "sequences, heads or rows show them too",
+                    grouped(maps), grouped(kMostGradientsTried)));
+  }
   for (const std::string& name : diagnose_gradient({forgiven, truth, allowed, verdict}, threads)) {
     const std::vector<std::string> known = names_of(verdict.diagnosis);
     if (std::find(known.begin(), known.end(), name) != known.end()) continue;

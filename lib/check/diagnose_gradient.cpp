@@ -12,7 +12,6 @@ namespace attn {
 namespace {
 
 // Weights of all heads together up to which mistakes are tried: each takes maps of its own.
-constexpr Index kMostTried = Index{1} << 20;
 
 struct Part {
   const char* name;
@@ -139,7 +138,7 @@ std::vector<std::string> diagnose_gradient(const GradientFindings& findings, int
   });
   if (!any) return names;
   const Index maps = problem.batch() * problem.heads() * problem.q_len() * problem.kv_len();
-  if (maps <= kMostTried) {
+  if (maps <= kMostGradientsTried) {
     const std::vector<GradientSupposition> all =
         gradient_suppositions(problem, findings.recorded.gradient->d_out, findings.truth,
                               failed(findings.verdict, "out"));

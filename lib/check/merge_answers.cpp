@@ -129,6 +129,7 @@ std::vector<MergeMistake> merge_mistakes(const std::vector<PartialAnswer>& parts
         return softmax_weights<double>(lse, weights, true);
       });
   std::vector<PartialAnswer> base2;
+  base2.reserve(parts.size());
   for (const PartialAnswer& part : parts) base2.push_back(from_base2(part));
   found.push_back({"lse-base2", "the lse of the parts are of base 2, and were merged so",
                    merge_answers(base2, empty)});

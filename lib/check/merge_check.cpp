@@ -41,6 +41,7 @@ void take_diagnosis(const std::vector<Diagnosis>& from, const std::string& prefi
 
 std::vector<PartialAnswer> answers_of(const std::vector<MergeFile>& parts) {
   std::vector<PartialAnswer> answers;
+  answers.reserve(parts.size());
   for (const MergeFile& part : parts) answers.push_back(part.answer());
   return answers;
 }

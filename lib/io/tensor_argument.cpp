@@ -78,6 +78,16 @@ std::optional<TensorPlace> tensor_place(const std::string& value) {
   return TensorPlace{value.substr(0, colon), value.substr(colon + 1)};
 }
 
+std::optional<std::string> missing_file(const std::string& value) {
+  if (tensor_place(value)) return std::nullopt;
+  const std::size_t colon = value.find(":/");
+  if (colon != std::string::npos && colon > 0) return value.substr(0, colon);
+  for (const char* ending : {".h5", ".hdf5", ".hdf", ".npz", ".npy", ".tsv", ".csv", ".txt"}) {
+    if (std::string_view(value).ends_with(ending)) return value;
+  }
+  return std::nullopt;
+}
+
 Tensor<double> tensor_argument(const std::string& value, const std::string& name,
                                const ReadLimits& limits) {
   if (const auto place = tensor_place(value)) {
@@ -89,6 +99,13 @@ Tensor<double> tensor_argument(const std::string& value, const std::string& name
       throw DataError(fmt::format("{}: {}", name, error.what()),
                       {fmt::format("a dataset is named as {}:/NAME", file.name())});
     }
+  }
+  if (const auto missing = missing_file(value)) {
+    std::error_code ignored;
+    throw DataError(fmt::format("{}: {}: {}", name, escaped(*missing),
+                                std::filesystem::is_directory(*missing, ignored)
+                                    ? "is a folder"
+                                    : "No such file or directory"));
   }
   try {
     return parse_numbers(value, name);

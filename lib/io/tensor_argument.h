@@ -18,7 +18,7 @@ Tensor<double> parse_numbers(std::string_view text, const std::string& name);
 /// A small tensor as an option's value: `FILE:/dataset` of HDF5 or .npz, a .npy or text file, where
 /// such a file exists, else numbers: '1 0; 0 1'. Of a file with one dataset the name may be left
 /// out. `name` is the option. UsageError for typed words that are no numbers, DataError for what a
-/// file holds.
+/// file holds and for a file that is not there.
 Tensor<double> tensor_argument(const std::string& value, const std::string& name,
                                const ReadLimits& limits = {});
 
@@ -29,5 +29,9 @@ struct TensorPlace {
   std::string dataset;
 };
 std::optional<TensorPlace> tensor_place(const std::string& value);
+
+/// The file that a value means by its form, FILE:/dataset or a name such as out.npy, where there is
+/// no such file; else nothing.
+std::optional<std::string> missing_file(const std::string& value);
 
 }  // namespace attn

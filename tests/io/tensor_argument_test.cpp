@@ -49,6 +49,24 @@ TEST(ParseNumbers, NamesWhatIsWrong) {
   EXPECT_EQ(complaint(" ; "), "--q: no numbers");
 }
 
+TEST(TensorArgument, NamesAFileThatIsNotThere) {
+  const auto words = [](const std::string& value) -> std::string {
+    try {
+      tensor_argument(value, "--out");
+    } catch (const DataError& error) {
+      return error.what();
+    } catch (const UsageError& error) {
+      return std::string("usage: ") + error.what();
+    }
+    return "nothing";
+  };
+  EXPECT_EQ(words("gone/out.npy"), "--out: gone/out.npy: No such file or directory");
+  EXPECT_EQ(words("gone.h5:/out"), "--out: gone.h5: No such file or directory");
+  EXPECT_EQ(words("1 2; x"), "usage: --out: 'x' is no number");
+  EXPECT_EQ(missing_file("1 0; 0 1"), std::nullopt);
+  EXPECT_EQ(missing_file("/layer0/out"), std::nullopt);
+}
+
 TEST(TensorArgument, IsAFileWhereThereIsOneElseNumbers) {
   const testing::TempFolder folder;
   const std::string table = folder / "x.tsv";

@@ -28,6 +28,7 @@ struct CheckedFile {
   std::string name;
   Verdict verdict;
   bool has_out = false;
+  std::string error{};  // why it could not be read; else empty
 };
 
 std::vector<fs::path> files_in(const std::string& folder) {
@@ -84,6 +85,10 @@ cli::Table table_of(const std::vector<CheckedFile>& files) {
   for (const CheckedFile& file : files) {
     const Outcome outcome = file.verdict.outcome();
     const Check* worst = worst_check(file.verdict);
+    if (!file.error.empty()) {
+      table.add({file.name, "not read", "", "", "", "", "", ""});
+      continue;
+    }
     const std::string verdict =
         outcome == Outcome::kNotChecked ? "no out yet" : outcome_name(outcome);
     if (worst == nullptr) {
@@ -131,6 +136,18 @@ CheckedFile check_file(const fs::path& path, const CheckOptions& o) {
   return file;
 }
 
+// One file that is no case does not keep the others from being checked.
+CheckedFile check_or_note(const fs::path& path, const CheckOptions& o) {
+  try {
+    return check_file(path, o);
+  } catch (const DataError& error) {
+    CheckedFile file;
+    file.name = escaped(path.filename().string());
+    file.error = error.what();
+    return file;
+  }
+}
+
 void print_json(const std::vector<CheckedFile>& files, const char* verdict,
                 const std::vector<std::string>& names, cli::Report& report) {
   cli::Json each = cli::Json::array();
@@ -140,9 +157,11 @@ void print_json(const std::vector<CheckedFile>& files, const char* verdict,
     cli::Json one = {{"file", file.name},
                      {"verdict", outcome == Outcome::kNotChecked ? "none" : outcome_name(outcome)},
                      {"diagnosis", names_that_fit(file.verdict)}};
+    if (!file.error.empty()) one["verdict"] = "not read";
     one["check"] = worst == nullptr ? cli::Json() : cli::Json(worst->name);
     one["max_error"] = worst == nullptr ? cli::Json() : cli::json_number(worst->max_error);
     one["limit"] = worst == nullptr ? cli::Json() : cli::json_number(worst->limit);
+    if (!file.error.empty()) one["error"] = file.error;
     each.push_back(std::move(one));
   }
   cli::Json document = {{"verdict", verdict}, {"diagnosis", names}};
@@ -160,16 +179,21 @@ bool is_folder(const std::string& path) {
 int run_folder(const CheckOptions& o, cli::Session& session) {
   if (!o.output.empty()) throw UsageError("--output goes with one case, not with a folder of them");
   std::vector<CheckedFile> files;
-  for (const fs::path& path : files_in(o.input)) files.push_back(check_file(path, o));
+  for (const fs::path& path : files_in(o.input)) files.push_back(check_or_note(path, o));
   std::vector<std::vector<std::string>> found;
   std::size_t open = 0;
+  std::size_t unread = 0;
   for (const CheckedFile& file : files) {
+    if (!file.error.empty()) {
+      ++unread;
+      continue;
+    }
     const Outcome outcome = file.verdict.outcome();
     if (outcome == Outcome::kFail) found.push_back(names_that_fit(file.verdict));
     if (outcome == Outcome::kNotChecked) ++open;
   }
   const JointDiagnosis joint = join_diagnoses(found);
-  const char* verdict = !found.empty() ? "fail" : open > 0 ? "none" : "pass";
+  const char* verdict = !found.empty() ? "fail" : open + unread > 0 ? "none" : "pass";
   std::vector<std::string> names = joint.common;
   if (names.empty() && !joint.others.empty()) names.push_back(joint.others.front().first);
   if (names.empty() && !found.empty()) names.emplace_back("numeric-error");
@@ -180,12 +204,17 @@ int run_folder(const CheckOptions& o, cli::Session& session) {
     report.write(table_of(files).tsv());
   } else {
     report.write(table_of(files).text());
-    report.print("\nverdict: {}{}\n", verdict,
-                 open > 0 ? fmt::format(", {} of {} have no out yet", open, files.size()) : "");
+    for (const CheckedFile& file : files) {
+      if (!file.error.empty()) report.print("{}\n", file.error);
+    }
+    report.print("\nverdict: {}{}{}\n", verdict,
+                 open > 0 ? fmt::format(", {} of {} have no out yet", open, files.size()) : "",
+                 unread > 0 ? fmt::format(", {} of {} not read", unread, files.size()) : "");
     if (!found.empty()) {
       for (const std::string& line : words_on(joint, found.size())) report.print("{}\n", line);
     }
   }
+  if (unread > 0) return cli::kData;
   // A set that is not whole has not passed.
   return found.empty() && open == 0 ? cli::kDone : cli::kNo;
 }
