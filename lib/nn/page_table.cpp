@@ -138,6 +138,8 @@ void PageTable::truncate(Index sequence, Index length) {
     for (const Index page : s.pages) give_back(page);
     s.pages.clear();
   }
+  // A shorter sequence sees rows again that a longer one had left behind.
+  if (length < s.length) s.first_used = s.forgotten * page_size_;
   s.length = length;
   const Index kept = std::max(pages_of(length, page_size_), s.reserved) - s.forgotten;
   while (static_cast<Index>(s.pages.size()) > kept) {
@@ -148,7 +150,9 @@ void PageTable::truncate(Index sequence, Index length) {
 
 void PageTable::forget_before(Index sequence, Index row) {
   Sequence& s = at(sequence);
-  const Index gone = std::clamp<Index>(row, 0, s.length) / page_size_ - s.forgotten;
+  row = std::clamp<Index>(row, 0, s.length);
+  s.first_used = std::max(s.first_used, row);
+  const Index gone = row / page_size_ - s.forgotten;
   if (gone <= 0) return;
   for (Index i = 0; i < gone; ++i) give_back(s.pages[static_cast<std::size_t>(i)]);
   s.pages.erase(s.pages.begin(), s.pages.begin() + gone);
@@ -156,17 +160,23 @@ void PageTable::forget_before(Index sequence, Index row) {
 }
 
 Index PageTable::rows_in_use() const {
-  // Of a page that several hold, the most that one of them has written.
-  std::vector<Index> rows(holders_.size(), 0);
+  // Of a page that several hold, what any of them uses: from the earliest first row to the longest
+  // end. All write from the page's beginning on, so that there is no gap.
+  struct Part {
+    Index first = std::numeric_limits<Index>::max();
+    Index end = 0;
+  };
+  std::vector<Part> parts(holders_.size());
   for (const Sequence& s : sequences_) {
     for (std::size_t i = 0; i < s.pages.size(); ++i) {
       const Index before = (s.forgotten + static_cast<Index>(i)) * page_size_;
-      Index& most = rows[static_cast<std::size_t>(s.pages[i])];
-      most = std::max(most, std::clamp<Index>(s.length - before, 0, page_size_));
+      Part& part = parts[static_cast<std::size_t>(s.pages[i])];
+      part.first = std::min(part.first, std::clamp<Index>(s.first_used - before, 0, page_size_));
+      part.end = std::max(part.end, std::clamp<Index>(s.length - before, 0, page_size_));
     }
   }
   Index total = 0;
-  for (const Index count : rows) total += count;
+  for (const Part& part : parts) total += std::max<Index>(part.end - part.first, 0);
   return total;
 }
 

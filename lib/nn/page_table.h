@@ -53,20 +53,21 @@ class PageTable {
   void extend(Index sequence, Index count, std::vector<PageCopy>& copies);
   /// Forgets all rows from `length` on; pages that were reserved stay.
   void truncate(Index sequence, Index length);
-  /// Gives back the pages that hold rows before `row` alone.
+  /// Rows before `row` are in use no more: gives back the pages that hold such rows alone.
   void forget_before(Index sequence, Index row);
 
   /// Pages that some sequence holds, each counted once.
   Index pages_in_use() const { return in_use_; }
   /// The most that were ever in use.
   Index most_in_use() const { return most_in_use_; }
-  /// Rows that some sequence has written, a shared one counted once.
+  /// Rows that some sequence has written and not forgotten, a shared one counted once.
   Index rows_in_use() const;
 
  private:
   struct Sequence {
     std::vector<Index> pages;
-    Index forgotten = 0;  // pages given back at the front
+    Index forgotten = 0;   // pages given back at the front
+    Index first_used = 0;  // rows before it were forgotten, some in a page that is still held
     Index length = 0;
     Index reserved = 0;  // pages, forgotten ones among them, that truncate leaves
   };

@@ -115,9 +115,12 @@ TEST(PageTable, ForgetsWholePagesAtTheFront) {
   table.forget_before(0, 5);
   EXPECT_EQ(table.first(0), 4) << "row 4 shares a page with row 5";
   EXPECT_THAT(pages(table, 0), ElementsAre(2, 3));
-  EXPECT_EQ(table.rows_in_use(), 3);
+  EXPECT_EQ(table.rows_in_use(), 2) << "it is held, but no longer used";
   table.extend(0, 2, copies);
   EXPECT_THAT(pages(table, 0), ElementsAre(2, 3, 0)) << "a page that was given back";
+  EXPECT_EQ(table.rows_in_use(), 4);
+  table.truncate(0, 6);
+  EXPECT_EQ(table.rows_in_use(), 2) << "rows 4 and 5: what is shorter sees row 4 again";
   table.truncate(0, 0);
   EXPECT_EQ(table.pages_in_use(), 0);
   EXPECT_EQ(table.first(0), 0);
