@@ -47,6 +47,12 @@ void declare_model(cli::OptionTable& table, ModelOptions& options) {
       .default_is("2");
   table.count("encoder-depth", options.encoder_depth, "blocks of an encoder-decoder's encoder")
       .default_is("as --depth");
+  declare_model_parts(table, options, "--seq-len");
+}
+
+void declare_model_parts(cli::OptionTable& table, ModelOptions& options,
+                         const std::string& longest) {
+  ModelConfig& model = options.config;
   table.count("mlp-hidden", options.mlp_hidden, "width inside the MLP").default_is("4 x --dim");
   enum_option<MlpActivation>(table, "activation", model.activation, "of the MLP");
   enum_option<NormPlacement>(table, "norm", model.norm,
@@ -61,7 +67,7 @@ void declare_model(cli::OptionTable& table, ModelOptions& options) {
                          "which features rope turns together");
   table.real("rope-base", model.rope_base, "of rope's angles").above(1);
   table.count("max-positions", options.max_positions, "rows of the learned table")
-      .default_is("--seq-len");
+      .default_is(longest);
   yes_no_option(table, "tie-embeddings", model.tie_embeddings, "the head is the token table");
   yes_no_option(table, "bias", model.bias, "in the projections of attention and MLP");
   yes_no_option(table, "head-bias", model.head_bias, "in an untied head");
@@ -84,9 +90,18 @@ ModelOptions stated(const ModelConfig& config) {
 }
 
 void refuse_idle_options(const cli::Session& session, const ModelOptions& options, Arch arch) {
+  const auto given = [&session](const char* name) { return session.given(name); };
+  refuse_idle_parts(given, options);
+  if (arch == Arch::kEncoderDecoder) return;
+  for (const char* name : {"encoder-depth", "source-vocab-size"}) {
+    if (given(name)) throw UsageError(fmt::format("--{} is only for --arch encoder-decoder", name));
+  }
+}
+
+void refuse_idle_parts(const std::function<bool(const char*)>& given, const ModelOptions& options) {
   const ModelConfig& model = options.config;
-  const auto refuse = [&session](const char* name, const std::string& wanted) {
-    if (session.given(name)) throw UsageError(fmt::format("--{} is only for {}", name, wanted));
+  const auto refuse = [&given](const char* name, const std::string& wanted) {
+    if (given(name)) throw UsageError(fmt::format("--{} is only for {}", name, wanted));
   };
   if (model.position != Position::kRope) {
     refuse("rope-style", "--position rope");
@@ -99,10 +114,6 @@ void refuse_idle_options(const cli::Session& session, const ModelOptions& option
   }
   if (model.norm_type == NormType::kRmsNorm && model.norm_bias) {
     refuse("norm-bias", "--norm-type layernorm");
-  }
-  if (arch != Arch::kEncoderDecoder) {
-    refuse("encoder-depth", "--arch encoder-decoder");
-    refuse("source-vocab-size", "--arch encoder-decoder");
   }
 }
 

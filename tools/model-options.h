@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -38,12 +39,20 @@ struct ModelNeeds {
 /// the words that files have.
 void declare_model(cli::OptionTable& table, ModelOptions& options);
 
+/// Those of them that say how a model is made rather than how large it is: the MLP, norms,
+/// positions, biases. longest: the default of --max-positions in words.
+void declare_model_parts(cli::OptionTable& table, ModelOptions& options,
+                         const std::string& longest);
+
 /// The options that state this configuration: a preset's, or a checkpoint's. Zeros stay unstated.
 ModelOptions stated(const ModelConfig& config);
 
 /// Throws UsageError for a switch that was given although nothing in a model of this arrangement
 /// listens to it.
 void refuse_idle_options(const cli::Session& session, const ModelOptions& options, Arch arch);
+
+/// The same for those of declare_model_parts(); given: was this option typed?
+void refuse_idle_parts(const std::function<bool(const char*)>& given, const ModelOptions& options);
 
 /// The whole configuration. Throws UsageError where the numbers do not make a model.
 ModelConfig model_config(const ModelOptions& options, const ModelNeeds& needs);

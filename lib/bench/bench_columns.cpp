@@ -16,23 +16,19 @@ void write_column(Hdf5Writer& writer, const BenchColumn& column) {
     writer.labels(path, *texts);
     return;
   }
-  if (const auto* reals = std::get_if<BenchColumn::Reals>(&column.values)) {
-    writer.dataset(path, {static_cast<Index>(reals->size())}, reals->data());
-    return;
+  const auto write = [&](const auto& numbers) {
+    writer.dataset(path, {static_cast<Index>(numbers.size())}, numbers.data());
+  };
+  if (const auto* reals = std::get_if<BenchColumn::Reals>(&column.values)) return write(*reals);
+  if (const auto* counts = std::get_if<BenchColumn::Counts>(&column.values)) {
+    return write(std::vector<std::int64_t>(counts->begin(), counts->end()));
   }
-  const auto& counts = std::get<BenchColumn::Counts>(column.values);
-  const Shape shape = {static_cast<Index>(counts.size())};
-  std::vector<std::int64_t> whole;
-  std::vector<double> real;
-  for (const std::optional<Index>& count : counts) {
-    if (count) whole.push_back(*count);
-    real.push_back(count ? static_cast<double>(*count) : std::numeric_limits<double>::quiet_NaN());
+  std::vector<double> numbers;
+  for (const std::optional<Index>& count : std::get<BenchColumn::OptionalCounts>(column.values)) {
+    numbers.push_back(count ? static_cast<double>(*count)
+                            : std::numeric_limits<double>::quiet_NaN());
   }
-  if (whole.size() == counts.size()) {
-    writer.dataset(path, shape, whole.data());
-  } else {
-    writer.dataset(path, shape, real.data());
-  }
+  write(numbers);
 }
 
 }  // namespace

@@ -22,11 +22,13 @@ using BenchContext = std::vector<std::pair<std::string, BenchFact>>;
 /// not measured is nothing, or NaN.
 struct BenchColumn {
   using Texts = std::vector<std::string>;
-  using Counts = std::vector<std::optional<Index>>;
+  using Counts = std::vector<Index>;
+  /// Counts that a row may be without: in a file they are f64, with NaN, whatever the rows hold.
+  using OptionalCounts = std::vector<std::optional<Index>>;
   using Reals = std::vector<double>;
 
   std::string name;  // as in files and machine-readable reports
-  std::variant<Texts, Counts, Reals> values;
+  std::variant<Texts, Counts, OptionalCounts, Reals> values;
 };
 
 /// Builds columns out of one value per row.
@@ -52,7 +54,7 @@ class ColumnBuilder {
 void add_machine(BenchContext& context, const Machine& machine);
 
 /// Writes the context as root attributes and each column as a one-dimensional dataset of /results
-/// (absent counts make a column of f64 with NaN).
+/// (int64, or f64 where a row may be without).
 void write_columns(Hdf5Writer& writer, const BenchContext& context,
                    const std::vector<BenchColumn>& columns);
 

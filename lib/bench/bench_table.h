@@ -13,8 +13,9 @@ class Hdf5Writer;
 /// The same columns in the same order whatever the rows hold.
 std::vector<BenchColumn> bench_columns(const CacheExperiment& experiment, bool timed);
 
-/// write_columns(), and the samples as datasets samples_ns and cpu_samples_ns of /results where
-/// there are any.
+/// write_columns(), and in /results where there are any: the samples as datasets samples_ns and
+/// cpu_samples_ns (rows, repeats), and step_median_ns (rows, most steps), NaN behind the last step
+/// of a row that decodes and in all of the others.
 void write_bench(Hdf5Writer& writer, const BenchContext& context,
                  const std::vector<BenchColumn>& columns, const std::vector<CacheRow>& rows);
 

@@ -6,33 +6,10 @@
 #include <utility>
 
 #include "bench/yardsticks.h"
+#include "core/error.h"
 
 namespace attn {
 namespace {
-
-// Rows of length first, first + 1, ... last: what one by one reading of a growing cache sums to.
-Index sum_of_lengths(Index first, Index last) {
-  return (first + last) * (last - first + 1) / 2;
-}
-
-struct Formula {
-  Index rows;
-  std::string_view text;
-};
-
-// The numbers are written as their formulas read, not by what the plan would run.
-Formula formula_of(std::string_view phase, CacheKind cache, const DecodeWork& work) {
-  const bool cached = cache != CacheKind::kNone;
-  const Index n = work.new_tokens;
-  const Index p = work.prompt;
-  if (phase == "prefill") return p == 0 ? Formula{n, "n"} : Formula{p, "P"};
-  if (p == 0) return cached ? Formula{n, "n"} : Formula{n * (n + 1) / 2, "n(n+1)/2"};
-  if (phase == "decode") {
-    return cached ? Formula{n - 1, "N-1"}
-                  : Formula{(n - 1) * p + n * (n - 1) / 2, "(N-1)P + N(N-1)/2"};
-  }
-  return cached ? Formula{p + n - 1, "P+N-1"} : Formula{n * p + n * (n - 1) / 2, "NP + N(N-1)/2"};
-}
 
 Elapsed time_of(const CacheRow& row, const DecodeRun& run, bool one_pass) {
   const bool decode_has_all = row.work.prompt == 0 && !one_pass;
@@ -42,50 +19,33 @@ Elapsed time_of(const CacheRow& row, const DecodeRun& run, bool one_pass) {
   return time;
 }
 
-struct Comparison {
-  double difference = 0;
-  double bound = 0;
-};
+// Eight sizes an octave: a sweep over many lengths would else take longer than what it is held to.
+Index near_size(Index bytes) {
+  const double octaves = std::round(8 * std::log2(static_cast<double>(bytes))) / 8;
+  return static_cast<Index>(std::exp2(octaves));
+}
 
-// Rows of `other` against those of `reference` from row `from` on.
-Comparison compare(Matrix<const float> reference, Matrix<const float> other) {
-  Comparison result;
-  double largest = 0;
-  for (Index i = 0; i < other.rows(); ++i) {
-    for (Index j = 0; j < other.cols(); ++j) {
-      const double wanted = reference(i, j);
-      const double difference = std::abs(wanted - static_cast<double>(other(i, j)));
-      // A NaN must not be lost by a comparison that it makes false.
-      if (!(difference <= result.difference)) result.difference = difference;
-      largest = std::max(largest, std::abs(wanted));
-      if (std::isnan(difference)) return {difference, kOutputBound * largest};
-    }
-  }
-  result.bound = kOutputBound * largest;
-  return result;
+std::vector<float> rows_for(Index rows, Index width) {
+  return std::vector<float>(static_cast<std::size_t>(rows * width));
 }
 
 }  // namespace
 
-std::optional<double> CacheRow::bandwidth() const {
-  if (!kv_bytes_read || !weight_bytes_read) return std::nullopt;
-  return static_cast<double>(*kv_bytes_read + *weight_bytes_read) * 1e9 / wall.median();
-}
-
 CacheExperiment::CacheExperiment(std::vector<std::unique_ptr<DecodeSubject>> subjects,
-                                 std::vector<DecodeWork> work, std::vector<CacheKind> caches)
+                                 std::vector<DecodeWork> work, std::vector<CacheWay> caches)
     : subjects_(std::move(subjects)), work_(std::move(work)), caches_(std::move(caches)) {
   for (Index s = 0; s < static_cast<Index>(subjects_.size()); ++s) {
     for (const DecodeWork& one : work_) {
-      for (const CacheKind cache : caches_) {
-        if (one.prompt == 0 && cache != CacheKind::kNone) add_way(s, one, cache, true);
+      for (const CacheWay& cache : caches_) {
+        if (one.prompt == 0 && cache.cached()) add_way(s, one, cache, true);
         add_way(s, one, cache, false);
       }
     }
   }
 }
 
-void CacheExperiment::add_way(Index index, const DecodeWork& work, CacheKind cache, bool one_pass) {
+void CacheExperiment::add_way(Index index, const DecodeWork& work, const CacheWay& cache,
+                              bool one_pass) {
   Way way;
   way.subject = index;
   way.work = work;
@@ -93,7 +53,7 @@ void CacheExperiment::add_way(Index index, const DecodeWork& work, CacheKind cac
   way.one_pass = one_pass;
   way.first_row = rows_.size();
   const auto add_row = [&](std::string_view phase, Index tokens) {
-    const Formula formula = formula_of(phase, cache, work);
+    const KeyRowFormula formula = key_row_formula(phase, cache.cached(), work);
     CacheRow row;
     row.phase = std::string(phase);
     row.subject = index;
@@ -116,62 +76,98 @@ void CacheExperiment::add_way(Index index, const DecodeWork& work, CacheKind cac
   ways_.push_back(way);
 }
 
-void CacheExperiment::verify() {
+void CacheExperiment::verify(bool outputs) {
   std::vector<Index> prompts;
   for (const DecodeWork& one : work_) {
     if (std::find(prompts.begin(), prompts.end(), one.prompt) == prompts.end())
       prompts.push_back(one.prompt);
   }
   for (Index s = 0; s < static_cast<Index>(subjects_.size()); ++s) {
-    for (const Index prompt : prompts) verify_group(s, prompt);
+    for (const Index prompt : prompts) verify_group(s, prompt, outputs);
   }
 }
 
 // All work of one prompt: the longest is run, the others are its beginnings.
-void CacheExperiment::verify_group(Index index, Index prompt) {
+void CacheExperiment::verify_group(Index index, Index prompt, bool compare) {
   DecodeWork longest{prompt, 0};
   for (const DecodeWork& one : work_) {
     if (one.prompt == prompt) longest.new_tokens = std::max(longest.new_tokens, one.new_tokens);
   }
   const Index width = subject(index).width();
   const Index steps = longest.total() - longest.first() + 1;
-  const auto new_outputs = [&](Index rows) {
-    return std::vector<float>(static_cast<std::size_t>(rows * width));
+  const auto in_group = [&](const Way& way) {
+    return way.subject == index && way.work.prompt == prompt;
   };
-  std::vector<float> reference;
-  for (const CacheKind cache : caches_) {
-    std::vector<float> outputs = new_outputs(steps);
-    const DecodeRun run = run_plan(subject(index), {cache, longest.first(), longest.total()},
-                                   {outputs.data(), steps, width});
-    std::optional<Comparison> comparison;
-    if (reference.empty()) {
-      reference = std::move(outputs);
-    } else {
-      comparison = compare({reference.data(), steps, width}, {outputs.data(), steps, width});
+  const auto run = [&](const CacheWay& cache, std::vector<float>& outputs) {
+    return run_plan(subject(index), {cache, longest.first(), longest.total()},
+                    {outputs.data(), steps, width});
+  };
+  // What the first way of each pair of types gave, by which the others are judged.
+  struct Reference {
+    CacheWay types;
+    std::vector<float> outputs;
+  };
+  std::vector<Reference> references;
+  const auto reference_of = [&](const CacheWay& cache) -> const Reference* {
+    for (const Reference& one : references) {
+      if (one.types.same_types(cache)) return &one;
     }
+    return nullptr;
+  };
+  const auto matrix = [&](const std::vector<float>& outputs, Index first, Index count) {
+    return Matrix<const float>(outputs.data() + first * width, count, width);
+  };
+  for (const CacheWay& cache : caches_) {
+    std::vector<float> outputs = rows_for(steps, width);
+    const DecodeRun done = run(cache, outputs);
+    std::optional<OutputDifference> found;
+    const Reference* reference = reference_of(cache);
+    if (compare && reference != nullptr)
+      found = output_difference(matrix(reference->outputs, 0, steps), matrix(outputs, 0, steps));
+    // One layer that goes step by step is given the same numbers by all ways, and so stores the
+    // same.
+    const double share = subject(index).layers() == 1 ? kOutputBound : output_bound(cache);
     for (const Way& way : ways_) {
-      if (way.subject != index || way.work.prompt != prompt || way.plan.cache != cache ||
-          way.one_pass)
-        continue;
-      set_counts(way, run.counts);
-      if (comparison) set_difference(way, comparison->difference, comparison->bound);
+      if (!in_group(way) || way.one_pass || !(way.plan.cache == cache)) continue;
+      set_counts(way, done.counts);
+      if (found) set_difference(way, *found, share);
     }
+    if (compare && reference == nullptr) references.push_back({cache, std::move(outputs)});
   }
-  std::vector<float> last = new_outputs(1);
+  std::vector<float> last = rows_for(1, width);
   for (const Way& way : ways_) {
-    if (way.subject != index || way.work.prompt != prompt || !way.one_pass) continue;
-    const DecodeRun run = run_plan(subject(index), way.plan, {last.data(), 1, width});
-    set_counts(way, run.counts);
-    const Comparison comparison = compare(
-        {reference.data() + (way.plan.total - 1) * width, 1, width}, {last.data(), 1, width});
-    set_difference(way, comparison.difference, comparison.bound);
+    if (!in_group(way) || !way.one_pass) continue;
+    const DecodeRun done = run_plan(subject(index), way.plan, {last.data(), 1, width});
+    set_counts(way, done.counts);
+    if (!compare) continue;
+    const Reference& reference = *reference_of(way.plan.cache);
+    set_difference(
+        way,
+        output_difference(matrix(reference.outputs, way.plan.total - 1, 1), matrix(last, 0, 1)),
+        output_bound(way.plan.cache));
+  }
+  const bool all_exact = std::all_of(references.begin(), references.end(),
+                                     [](const Reference& one) { return one.types.exact(); });
+  if (all_exact) return;
+  if (reference_of(CacheKind::kContiguous) == nullptr) {
+    references.push_back({CacheKind::kContiguous, rows_for(steps, width)});
+    run(CacheKind::kContiguous, references.back().outputs);
+  }
+  const Reference& exact = *reference_of(CacheKind::kContiguous);
+  for (const Reference& one : references) {
+    if (one.types.exact()) continue;
+    const double error =
+        output_difference(matrix(exact.outputs, 0, steps), matrix(one.outputs, 0, steps)).share();
+    for (const Way& way : ways_) {
+      if (in_group(way) && way.plan.cache.same_types(one.types)) set_storage_error(way, error);
+    }
   }
 }
 
 void CacheExperiment::set_counts(const Way& way, const std::vector<StepCount>& counts) {
   const StepCount first = counts.front();
   const StepCount last = counts[static_cast<std::size_t>(way.plan.steps() - 1)];
-  const bool cached = way.plan.cache != CacheKind::kNone;
+  const DecodeSubject& one = subject(way.subject);
   for (std::size_t r = way.first_row; r < way.first_row + way.row_count; ++r) {
     CacheRow& row = rows_[r];
     const bool prefill = row.phase == "prefill";
@@ -180,28 +176,35 @@ void CacheExperiment::set_counts(const Way& way, const std::vector<StepCount>& c
     row.key_rows = end.key_rows - (after_prefill ? first.key_rows : 0);
     row.cache_bytes = end.cache_bytes;
     row.allocated_bytes = end.allocated_bytes;
-    if (cached && row.phase == "decode") {
-      const Index from = after_prefill ? way.plan.first + 1 : 1;
-      row.kv_bytes_read = end.cache_bytes / way.plan.total * sum_of_lengths(from, way.plan.total);
-      row.weight_bytes_read = subject(way.subject).weight_bytes() * (way.plan.total - from + 1);
-    }
     if (row.key_rows != row.key_rows_expected) agreement_.counts = false;
+    row.flops = 0;
+    const Index steps = prefill ? 1 : way.plan.steps();
+    for (Index step = after_prefill ? 1 : 0; step < steps; ++step) {
+      const Index length = way.plan.first + step;
+      const Index past = !way.plan.cache.cached() || step == 0 ? 0 : length - 1;
+      row.flops += one.flops(past, length - past);
+    }
+    if (way.plan.cache.cached() && row.phase == "decode") {
+      const Index from = after_prefill ? way.plan.first + 1 : 1;
+      row.kv_bytes_read =
+          one.token_bytes(way.plan.cache) * keys_seen(from, way.plan.total, one.window());
+      row.weight_bytes_read = one.weight_bytes() * (way.plan.total - from + 1);
+    }
   }
 }
 
-void CacheExperiment::set_difference(const Way& way, double difference, double bound) {
+void CacheExperiment::set_difference(const Way& way, const OutputDifference& found, double share) {
   for (std::size_t r = way.first_row; r < way.first_row + way.row_count; ++r) {
-    rows_[r].max_difference = difference;
+    rows_[r].max_difference = found.largest;
   }
-  const bool within = difference <= bound;
-  const bool worst = !agreement_.compared || !within ||
-                     difference * agreement_.bound > agreement_.max_difference * bound;
-  agreement_.compared = true;
-  if (agreement_.outputs && worst) {
-    agreement_.max_difference = difference;
-    agreement_.bound = bound;
+  agreement_.add(way.plan.cache, found.largest, share * found.largest_output);
+}
+
+void CacheExperiment::set_storage_error(const Way& way, double error) {
+  for (std::size_t r = way.first_row; r < way.first_row + way.row_count; ++r) {
+    rows_[r].storage_error = error;
   }
-  if (!within) agreement_.outputs = false;
+  agreement_.add_storage_error(way.plan.cache, error);
 }
 
 void CacheExperiment::measure(const Interleaving& how,
@@ -216,27 +219,39 @@ void CacheExperiment::measure(const Interleaving& how,
     const Index steps = way.plan.steps();
     const auto size = static_cast<std::size_t>(steps * one.width());
     if (outputs.size() < size) outputs.resize(size);
-    const DecodeRun run = run_plan(one, way.plan, {outputs.data(), steps, one.width()});
+    const DecodeRun run =
+        run_plan(one, way.plan, {outputs.data(), steps, one.width()}, CountSteps::kFirstAndLast);
     set_counts(way, run.counts);
     for (std::size_t r = way.first_row; timed && r < way.first_row + way.row_count; ++r) {
       const Elapsed time = time_of(rows_[r], run, way.one_pass);
-      rows_[r].wall.add(time.wall_ns);
-      rows_[r].cpu.add(time.cpu_ns);
+      CacheRow& row = rows_[r];
+      row.wall.add(time.wall_ns);
+      row.cpu.add(time.cpu_ns);
+      if (row.phase != "decode") continue;
+      const std::size_t first = row.work.prompt > 0 ? 1 : 0;
+      row.steps.resize(run.step_ns.size() - first);
+      for (std::size_t i = 0; i < row.steps.size(); ++i) row.steps[i].add(run.step_ns[first + i]);
     }
     if (progress) progress(++done, all);
   });
 }
 
-void CacheExperiment::add_yardsticks(int threads) {
+void CacheExperiment::add_yardsticks(int threads, Index last_level_bytes) {
   std::map<Index, double> measured;
   for (CacheRow& row : rows_) {
     if (!row.kv_bytes_read) continue;
-    const Index bytes = working_set(row);
+    const Index bytes = near_size(working_set(row));
     const auto known = measured.find(bytes);
     row.reference_bandwidth =
         known != measured.end() ? known->second : read_bandwidth(bytes, threads);
     measured[bytes] = *row.reference_bandwidth;
   }
+  Yardsticks found;
+  // Several times what the caches hold, in bounds for a machine that reports hundreds of MiB.
+  found.memory_sweep_bytes = std::clamp(4 * last_level_bytes, Index{64} << 20, Index{512} << 20);
+  found.memory_bandwidth = read_bandwidth(found.memory_sweep_bytes, threads);
+  found.sgemm_peak = sgemm_peak(threads);
+  yardsticks_ = found;
 }
 
 }  // namespace attn

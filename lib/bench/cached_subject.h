@@ -1,6 +1,8 @@
 #pragma once
 
-#include <optional>
+#include <memory>
+#include <utility>
+#include <vector>
 
 #include "bench/decode_subject.h"
 #include "nn/kv_cache.h"
@@ -8,31 +10,44 @@
 
 namespace attn {
 
+/// How much of a subject is computed. kLeast is for counting alone: heads, layers and caches are
+/// those asked for, so rows and bytes are counted where they always are, but a token is a row of
+/// one feature and sees its own key only. What comes out then means nothing.
+enum class Arithmetic { kAll, kLeast };
+
 /// What the subjects share: their caches, the rows counted and the memory of a pass.
 class CachedSubject : public DecodeSubject {
  public:
-  void restart(CacheKind cache) override {
-    for (std::optional<KvCache<float>>* one : {&contiguous_, &paged_}) (*one)->truncate(0);
-    cache_ = cache == CacheKind::kPaged ? &*paged_ : &*contiguous_;
-    counts_.rows.clear();
-  }
+  void restart(const CacheWay& way) override;
   void append(Index count, float* output) override { run(cache_->length(), count, cache_, output); }
   void recompute(Index length, float* output) override { run(0, length, nullptr, output); }
   Index key_rows() const override { return counts_.each(); }
   Index cache_bytes() const override { return cache_->bytes_of_rows(); }
   Index allocated_bytes() const override { return cache_->bytes(); }
+  Index token_bytes(const CacheWay& way) const override;
 
  protected:
-  explicit CachedSubject(int threads) : work_(threads) {}
+  /// page_size: of paged caches.
+  CachedSubject(int threads, Index page_size) : work_(threads), page_size_(page_size) {}
 
   /// Processes the `count` tokens from `first` on, with or without the cache; `output` gets the
   /// last one's.
   virtual void run(Index first, Index count, KvCache<float>* cache, float* output) = 0;
+  virtual KvCache<float> make_cache(const KvLayout& layout) const = 0;
+
+  /// Operations of scores and mixing of `count` tokens after `past` others, in all layers.
+  double attention_flops(Index past, Index count) const;
 
   Workspace work_;
-  std::optional<KvCache<float>> contiguous_, paged_;  // set by the constructor of the subject
-  KvCache<float>* cache_ = nullptr;                   // the one in use
   KeyRowCounts counts_;
+
+ private:
+  KvCache<float>& cache_of(const CacheWay& way);
+
+  Index page_size_;
+  // Made when first asked for and kept, so that no timed run begins with fresh memory.
+  std::vector<std::pair<CacheWay, std::unique_ptr<KvCache<float>>>> caches_;
+  KvCache<float>* cache_ = nullptr;  // the one in use
 };
 
 }  // namespace attn

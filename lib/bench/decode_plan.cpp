@@ -4,48 +4,51 @@
 
 namespace attn {
 
-std::string_view cache_name(CacheKind kind) {
-  switch (kind) {
-    case CacheKind::kNone:
-      return "none";
-    case CacheKind::kContiguous:
-      return "contiguous";
-    case CacheKind::kPaged:
-      return "paged";
-  }
-  throw ShapeError("cache: no such kind");
-}
-
 Index expected_key_rows(const DecodePlan& plan) {
-  if (plan.cache != CacheKind::kNone) return plan.total;
+  if (plan.cache.cached()) return plan.total;
   return (plan.first + plan.total) * plan.steps() / 2;
 }
 
-DecodeRun run_plan(DecodeSubject& subject, const DecodePlan& plan, Matrix<float> outputs) {
+DecodeRun run_plan(DecodeSubject& subject, const DecodePlan& plan, Matrix<float> outputs,
+                   CountSteps when) {
   require_shape(plan.first >= 1 && plan.total >= plan.first, "decode plan: no tokens");
   require_shape(outputs.rows() >= plan.steps() && outputs.cols() == subject.width(),
                 "decode plan: outputs of another shape");
+  const Index steps = plan.steps();
   DecodeRun run;
-  run.counts.resize(static_cast<std::size_t>(plan.steps()));
+  run.step_ns.resize(static_cast<std::size_t>(steps));
+  run.counts.resize(static_cast<std::size_t>(steps));
   subject.restart(plan.cache);
-  const bool cached = plan.cache != CacheKind::kNone;
-  const Stopwatch watch;
-  for (Index step = 0; step < plan.steps(); ++step) {
-    if (cached) {
-      subject.append(step == 0 ? plan.first : 1, outputs.row(step));
+  const auto step = [&](Index i) {
+    if (plan.cache.cached()) {
+      subject.append(i == 0 ? plan.first : 1, outputs.row(i));
     } else {
-      subject.recompute(plan.first + step, outputs.row(step));
+      subject.recompute(plan.first + i, outputs.row(i));
     }
-    StepCount& count = run.counts[static_cast<std::size_t>(step)];
-    count.key_rows = subject.key_rows();
-    if (cached) {
-      count.cache_bytes = subject.cache_bytes();
-      count.allocated_bytes = subject.allocated_bytes();
-    }
-    if (step == 0) run.first = watch.elapsed();
+  };
+  const auto count = [&](Index i) {
+    StepCount& counted = run.counts[static_cast<std::size_t>(i)];
+    counted.key_rows = subject.key_rows();
+    if (!plan.cache.cached()) return;
+    counted.cache_bytes = subject.cache_bytes();
+    counted.allocated_bytes = subject.allocated_bytes();
+  };
+  Stopwatch watch;
+  step(0);
+  run.first = watch.elapsed();
+  run.step_ns[0] = run.first.wall_ns;
+  count(0);
+  watch.restart();
+  std::int64_t before = 0;
+  for (Index i = 1; i < steps; ++i) {
+    step(i);
+    if (when == CountSteps::kAll) count(i);
+    const std::int64_t now = watch.wall_ns();
+    run.step_ns[static_cast<std::size_t>(i)] = now - before;
+    before = now;
   }
-  const Elapsed whole = watch.elapsed();
-  run.others = {whole.wall_ns - run.first.wall_ns, whole.cpu_ns - run.first.cpu_ns};
+  if (steps > 1) run.others = watch.elapsed();
+  if (steps > 1 && when == CountSteps::kFirstAndLast) count(steps - 1);
   return run;
 }
 

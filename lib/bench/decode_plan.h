@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "bench/decode_subject.h"
@@ -23,7 +24,7 @@ struct DecodeWork {
 /// One way of processing tokens 0 .. total - 1: the first `first` in one step, the others one by
 /// one.
 struct DecodePlan {
-  CacheKind cache = CacheKind::kContiguous;
+  CacheWay cache;
   Index first = 1;
   Index total = 1;
 
@@ -37,17 +38,23 @@ Index expected_key_rows(const DecodePlan& plan);
 /// What the subject says of itself after a step.
 struct StepCount {
   Index key_rows = 0;         // since the start, by the layers' own counter
-  Index cache_bytes = 0;      // of the rows that the cache holds; 0 without
+  Index cache_bytes = 0;      // of the rows in use; 0 without a cache
   Index allocated_bytes = 0;  // that it took for them
 };
+
+/// After which steps the subject is asked for its counts. Asking takes time: a run whose times
+/// matter is asked after its first step, the clock standing still, and when all is over.
+enum class CountSteps { kAll, kFirstAndLast };
 
 /// What one run took, the first step apart, and what was counted after each step.
 struct DecodeRun {
   Elapsed first, others;
-  std::vector<StepCount> counts;
+  std::vector<std::int64_t> step_ns;  // wall time of each step
+  std::vector<StepCount> counts;      // of each step; zeros where nobody asked
 };
 
 /// Runs the plan; row i of `outputs` (steps, width) gets the output of step i.
-DecodeRun run_plan(DecodeSubject& subject, const DecodePlan& plan, Matrix<float> outputs);
+DecodeRun run_plan(DecodeSubject& subject, const DecodePlan& plan, Matrix<float> outputs,
+                   CountSteps when = CountSteps::kAll);
 
 }  // namespace attn

@@ -1,8 +1,10 @@
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include "core/index.h"
+#include "nn/kv_type.h"
 
 namespace attn {
 
@@ -11,6 +13,32 @@ namespace attn {
 enum class CacheKind { kNone, kContiguous, kPaged };
 
 std::string_view cache_name(CacheKind kind);
+
+/// One way of keeping keys and values: where, and how a number is stored. Without a cache they are
+/// what was computed.
+struct CacheWay {
+  CacheKind kind = CacheKind::kContiguous;
+  KvType k_type = KvType::kNative;
+  KvType v_type = KvType::kNative;
+
+  CacheWay() = default;
+  // NOLINTNEXTLINE(google-explicit-constructor): a kind is a way that stores what was computed
+  CacheWay(CacheKind where, KvType keys = KvType::kNative, KvType values = KvType::kNative)
+      : kind(where), k_type(keys), v_type(values) {}
+
+  bool operator==(const CacheWay&) const = default;
+  bool cached() const { return kind != CacheKind::kNone; }
+  /// Are numbers stored as they were computed?
+  bool exact() const { return k_type == KvType::kNative && v_type == KvType::kNative; }
+  bool same_types(const CacheWay& other) const {
+    return k_type == other.k_type && v_type == other.v_type;
+  }
+};
+
+/// "f32", or "q8_0/q4_0" where keys and values differ.
+std::string types_name(const CacheWay& way);
+/// "paged", "paged q8_0/q4_0"; the types are left out where they are f32.
+std::string way_name(const CacheWay& way);
 
 /// Something that decodes token after token: one attention layer, or a whole model. Its tokens are
 /// given beforehand (drawn by a seed), so that every way of processing them does the same work.
@@ -26,9 +54,12 @@ class DecodeSubject {
   virtual Index layers() const = 0;
   virtual Index heads() const = 0;
   virtual Index kv_heads() const = 0;
+  virtual Index head_dim() const = 0;
+  /// Keys that a token sees, itself among them; 0: all.
+  virtual Index window() const = 0;
 
   /// Forgets what the caches hold and the rows counted; append() fills this cache from now on.
-  virtual void restart(CacheKind cache) = 0;
+  virtual void restart(const CacheWay& way) = 0;
   /// Processes the next `count` tokens after those in the cache; `output` gets the last one's.
   virtual void append(Index count, float* output) = 0;
   /// Processes the first `length` tokens without a cache; `output` gets the last one's.
@@ -36,12 +67,22 @@ class DecodeSubject {
 
   /// Rows that each key projection has multiplied since restart(), by the layers' own counter.
   virtual Index key_rows() const = 0;
-  /// Bytes of the keys and values that the cache holds now, by the cache's own size.
+  /// Bytes of the keys and values that the cache holds and that may still be seen, by the cache's
+  /// own size.
   virtual Index cache_bytes() const = 0;
   /// Bytes that the cache took for them: its pages, or its whole capacity.
   virtual Index allocated_bytes() const = 0;
+  /// Bytes of one token's keys and values in all layers.
+  virtual Index token_bytes(const CacheWay& way) const = 0;
   /// Bytes of learned matrices that one step reads, whatever its number of rows.
   virtual Index weight_bytes() const = 0;
+  /// Operations (a multiply and an add are two) of `count` tokens after `past` others, whose keys
+  /// and values are there: products with matrices, scores and mixing of the keys that are seen.
+  virtual double flops(Index past, Index count) const = 0;
 };
+
+/// Keys that the tokens first, first + 1, ... last (counted from 1) see together: each sees those
+/// up to itself, at most `window` of them; 0: all.
+Index keys_seen(Index first, Index last, Index window);
 
 }  // namespace attn

@@ -17,7 +17,10 @@ constexpr double kShortNs = 50'000;  // about a thousand readings of the clock
 std::vector<std::string> doubts_before(const Machine& machine, const std::string& build,
                                        Index threads) {
   std::vector<std::string> doubts;
-  if (build == "Debug") doubts.emplace_back("this is a Debug build: its times mean little");
+  if (build != "Release" && build != "RelWithDebInfo" && build != "MinSizeRel") {
+    doubts.push_back(
+        fmt::format("this is a {} build: its times mean little", build.empty() ? "plain" : build));
+  }
   if (machine.load > machine.cores) {
     doubts.push_back(fmt::format("the machine is busy: load average {:.1f} on {} cores",
                                  machine.load, machine.cores));
@@ -29,7 +32,7 @@ std::vector<std::string> doubts_before(const Machine& machine, const std::string
 }
 
 std::vector<std::string> doubts_after(const CacheExperiment& experiment, const Machine& machine) {
-  Index noisy = 0, brief = 0, working_set = 0;
+  Index noisy = 0, brief = 0, working_set = 0, cache = 0;
   double worst = 0;
   for (const CacheRow& row : experiment.rows()) {
     const double spread = row.wall.relative_iqr();
@@ -37,6 +40,7 @@ std::vector<std::string> doubts_after(const CacheExperiment& experiment, const M
     worst = std::max(worst, spread);
     if (row.wall.median() < kShortNs) ++brief;
     working_set = std::max(working_set, experiment.working_set(row));
+    cache = std::max(cache, row.cache_bytes);
   }
   const std::size_t all = experiment.rows().size();
   std::vector<std::string> doubts;
@@ -55,6 +59,11 @@ std::vector<std::string> doubts_after(const CacheExperiment& experiment, const M
         fmt::format("matrices and cache ({}) fit the second-level cache: this measures it, not "
                     "memory",
                     short_size_text(working_set)));
+  } else if (machine.l2_bytes > 0 && cache > 0 && cache <= machine.l2_bytes) {
+    doubts.push_back(
+        fmt::format("the cache ({}) fits the second-level cache: reading it measures that, not "
+                    "memory",
+                    short_size_text(cache)));
   }
   return doubts;
 }

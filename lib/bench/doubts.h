@@ -14,7 +14,7 @@ std::vector<std::string> doubts_before(const Machine& machine, const std::string
                                        Index threads);
 
 /// Why times that were taken deserve little: a spread above 10 % of the median, runs too short for
-/// the clock, a working set inside the second-level cache.
+/// the clock, a working set, or keys and values, inside the second-level cache.
 std::vector<std::string> doubts_after(const CacheExperiment& experiment, const Machine& machine);
 
 }  // namespace attn

@@ -10,12 +10,10 @@
 namespace attn {
 namespace {
 
-KvShape cache_of(const LayerShape& shape, Index capacity) {
-  KvShape cache;
-  cache.capacity = capacity;
-  cache.kv_heads = shape.kv_heads;
-  cache.head_dim = shape.head_dim;
-  return cache;
+AttentionConfig computed(const LayerShape& shape, Arithmetic arithmetic) {
+  AttentionConfig config = attention_config(shape);
+  if (arithmetic == Arithmetic::kLeast) config.dim = config.window = 1;
+  return config;
 }
 
 void require_at_least_one(Index value, const char* option) {
@@ -41,33 +39,42 @@ AttentionConfig attention_config(const LayerShape& shape) {
   config.heads = shape.heads;
   config.kv_heads = shape.kv_heads;
   config.head_dim = shape.head_dim;
+  config.window = shape.window;
   return config;
 }
 
-double layer_subject_bytes(const LayerShape& shape, Index capacity) {
+double layer_subject_bytes(const LayerShape& shape, Index capacity, Index caches) {
   const auto real = [](Index value) { return static_cast<double>(value); };
   const double q_width = real(shape.heads) * real(shape.head_dim);
   const double kv_width = real(shape.kv_heads) * real(shape.head_dim);
   const double matrices = 2.0 * real(shape.dim) * (q_width + kv_width);
-  // Tokens and outputs; the cache; queries, keys, values, what was mixed of them.
-  const double rows = 3.0 * real(shape.dim) + 2.0 * kv_width + 2.0 * (q_width + kv_width);
+  // Tokens and outputs, of each cache and without; the caches; queries, keys, values, what was
+  // mixed of them.
+  const double rows = (2.0 + real(caches)) * real(shape.dim) + 2.0 * kv_width * real(caches) +
+                      2.0 * (q_width + kv_width);
   return sizeof(float) * (matrices + real(capacity) * rows);
 }
 
 LayerSubject::LayerSubject(const LayerShape& shape, Index capacity, int threads, std::uint64_t seed,
-                           Index page_size)
-    : CachedSubject(threads),
+                           Index page_size, Arithmetic arithmetic)
+    : CachedSubject(threads, page_size),
       shape_(shape),
-      attention_(params_, "attn", attention_config(shape)),
-      tokens_(static_cast<std::size_t>(capacity * shape.dim)) {
-  KvShape cache = cache_of(shape, capacity);
-  contiguous_.emplace(cache);
-  cache.layout.page_size = page_size;
-  paged_.emplace(cache);
+      capacity_(capacity),
+      attention_(params_, "attn", computed(shape, arithmetic)),
+      tokens_(static_cast<std::size_t>(capacity * width())) {
   params_.allocate();
   params_.initialise(seed);
   Rng rng(seed, RandomPurpose::kBenchmark);
   for (float& value : tokens_) value = static_cast<float>(rng.normal());
+}
+
+KvCache<float> LayerSubject::make_cache(const KvLayout& layout) const {
+  KvShape cache;
+  cache.capacity = capacity_;
+  cache.kv_heads = shape_.kv_heads;
+  cache.head_dim = shape_.head_dim;
+  cache.layout = layout;
+  return KvCache<float>(cache);
 }
 
 void LayerSubject::run(Index first, Index count, KvCache<float>* cache, float* output) {
@@ -76,14 +83,24 @@ void LayerSubject::run(Index first, Index count, KvCache<float>* cache, float* o
   pass.counts = &counts_;
   Sequences rows;
   rows.seq_len = count;
-  const Matrix<const float> x(tokens_.data() + first * shape_.dim, count, shape_.dim);
+  const Matrix<const float> x(tokens_.data() + first * width(), count, width());
   KvSlot<float>* slot = cache != nullptr ? &cache->self(0) : nullptr;
   const Matrix<float> y = attention_.forward(pass, x, rows, nullptr, slot, nullptr);
-  std::copy_n(y.row(count - 1), shape_.dim, output);
+  std::copy_n(y.row(count - 1), width(), output);
 }
 
+// Of the layer asked for, whatever is computed.
 Index LayerSubject::weight_bytes() const {
-  return params_.size() * Index{sizeof(float)};
+  ParamStore<float> layout;
+  const Attention<float> whole(layout, "attn", attention_config(shape_));
+  return layout.size() * Index{sizeof(float)};
+}
+
+double LayerSubject::flops(Index past, Index count) const {
+  const auto real = [](Index value) { return static_cast<double>(value); };
+  const double matrices =
+      2.0 * real(shape_.dim) * real((shape_.heads + shape_.kv_heads) * shape_.head_dim);
+  return 2.0 * matrices * real(count) + attention_flops(past, count);
 }
 
 }  // namespace attn

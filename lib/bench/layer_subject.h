@@ -16,6 +16,7 @@ struct LayerShape {
   Index heads = 8;
   Index kv_heads = 8;
   Index head_dim = 64;
+  Index window = 0;  // keys that a token sees, itself among them; 0: all
 };
 
 /// Throws UsageError, which names the options, for counts below 1 and heads that do not divide.
@@ -24,29 +25,34 @@ void validate(const LayerShape& shape);
 /// The layer that has this shape.
 AttentionConfig attention_config(const LayerShape& shape);
 
-/// Bytes that a LayerSubject takes at its largest, as a real number: the arguments may be so large
-/// that no integer holds it.
-double layer_subject_bytes(const LayerShape& shape, Index capacity);
+/// Bytes that a LayerSubject and the outputs of its runs take at their largest, with so many caches
+/// side by side, as a real number: the arguments may be so large that no integer holds it.
+double layer_subject_bytes(const LayerShape& shape, Index capacity, Index caches = 1);
 
 class LayerSubject : public CachedSubject {
  public:
-  /// capacity: most tokens it will process. page_size: of its paged cache.
+  /// capacity: most tokens it will process. page_size: of its paged caches.
   LayerSubject(const LayerShape& shape, Index capacity, int threads, std::uint64_t seed,
-               Index page_size = kPageRows);
+               Index page_size = kPageRows, Arithmetic arithmetic = Arithmetic::kAll);
 
-  Index width() const override { return shape_.dim; }
+  Index width() const override { return attention_.config().dim; }
   Index layers() const override { return 1; }
   Index heads() const override { return shape_.heads; }
   Index kv_heads() const override { return shape_.kv_heads; }
+  Index head_dim() const override { return shape_.head_dim; }
+  Index window() const override { return shape_.window; }
   Index weight_bytes() const override;
+  double flops(Index past, Index count) const override;
 
  private:
   void run(Index first, Index count, KvCache<float>* cache, float* output) override;
+  KvCache<float> make_cache(const KvLayout& layout) const override;
 
   LayerShape shape_;
+  Index capacity_;
   ParamStore<float> params_;
   Attention<float> attention_;
-  std::vector<float> tokens_;  // (capacity, dim)
+  std::vector<float> tokens_;  // (capacity, width)
 };
 
 }  // namespace attn

@@ -11,28 +11,55 @@
 
 namespace attn {
 
-double model_subject_bytes(const ModelConfig& config, Index capacity) {
+namespace {
+
+// The same layers, heads and caches with the least to compute.
+std::unique_ptr<Transformer<float>> least_model(ModelConfig config) {
+  config.dim = config.mlp_hidden = config.vocab_size = config.window = 1;
+  config.position = Position::kNone;
+  config.max_positions = 0;
+  config.rope_scaling = {};
+  config.tie_embeddings = false;
+  return std::make_unique<Transformer<float>>(config);
+}
+
+}  // namespace
+
+double model_subject_bytes(const ModelConfig& config, Index capacity, Index caches) {
   const auto real = [](Index value) { return static_cast<double>(value); };
   const double cache = 2.0 * real(config.depth) * real(config.kv_heads) * real(config.head_dim);
-  const double outputs = 2.0 * real(config.vocab_size);
+  const double outputs = (1.0 + real(caches)) * real(config.vocab_size);
   // One pass over all tokens: what a block holds at a time.
   const double activations = 8.0 * real(config.dim) + 2.0 * real(config.mlp_hidden);
-  return sizeof(float) * real(capacity) * (cache + outputs + activations);
+  return sizeof(float) * real(capacity) * (cache * real(caches) + outputs + activations);
 }
 
 ModelSubject::ModelSubject(std::unique_ptr<Transformer<float>> model, Index capacity, int threads,
                            std::uint64_t seed, Index page_size)
-    : CachedSubject(threads), model_(std::move(model)), ids_(static_cast<std::size_t>(capacity)) {
-  require_shape(config().arch == Arch::kDecoder, "model subject: only a decoder can decode");
-  const std::optional<Index> longest = config().longest_sequence();
+    : ModelSubject(nullptr, std::move(model), capacity, threads, seed, page_size) {}
+
+ModelSubject::ModelSubject(const ModelConfig& config, Index capacity, int threads,
+                           std::uint64_t seed, Index page_size)
+    : ModelSubject(&config, least_model(config), capacity, threads, seed, page_size) {}
+
+ModelSubject::ModelSubject(const ModelConfig* asked, std::unique_ptr<Transformer<float>> model,
+                           Index capacity, int threads, std::uint64_t seed, Index page_size)
+    : CachedSubject(threads, page_size),
+      config_(asked != nullptr ? *asked : model->config()),
+      model_(std::move(model)),
+      ids_(static_cast<std::size_t>(capacity)) {
+  require_shape(config_.arch == Arch::kDecoder, "model subject: only a decoder can decode");
+  const std::optional<Index> longest = config_.longest_sequence();
   if (longest && capacity > *longest) {
     throw UsageError(fmt::format("{} tokens are more than the {} positions that the model has",
                                  capacity, *longest));
   }
-  contiguous_.emplace(model_->make_cache(1, capacity));
-  paged_.emplace(model_->make_cache(1, capacity, 0, {page_size}));
   Rng rng(seed, RandomPurpose::kBenchmark);
-  for (Index& id : ids_) id = rng.below(config().vocab_size);
+  for (Index& id : ids_) id = rng.below(model_->config().vocab_size);
+}
+
+KvCache<float> ModelSubject::make_cache(const KvLayout& layout) const {
+  return model_->make_cache(1, static_cast<Index>(ids_.size()), 0, layout);
 }
 
 void ModelSubject::run(Index first, Index count, KvCache<float>* cache, float* output) {
@@ -52,6 +79,16 @@ Index ModelSubject::weight_bytes() const {
   const ParameterCounts counts = count_parameters(config());
   const Index tables = counts.positions + (config().tie_embeddings ? 0 : counts.tokens);
   return (counts.total - tables) * Index{sizeof(float)};
+}
+
+// The head is asked for the last row alone.
+double ModelSubject::flops(Index past, Index count) const {
+  const auto real = [](Index value) { return static_cast<double>(value); };
+  const double head = 2.0 * real(config_.dim) * real(config_.vocab_size);
+  const double matrices = forward_flops_per_token(config_, 1) -
+                          4.0 * real(config_.depth) * real(config_.heads) * real(config_.head_dim) -
+                          head;
+  return matrices * real(count) + head + attention_flops(past, count);
 }
 
 }  // namespace attn

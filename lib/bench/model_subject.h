@@ -9,8 +9,9 @@
 
 namespace attn {
 
-/// Bytes that a ModelSubject takes beside its parameters, as a real number that cannot overflow.
-double model_subject_bytes(const ModelConfig& config, Index capacity);
+/// Bytes that a ModelSubject and the outputs of its runs take beside its parameters, with so many
+/// caches side by side, as a real number that cannot overflow.
+double model_subject_bytes(const ModelConfig& config, Index capacity, Index caches = 1);
 
 /// A whole decoder, fed with token ids drawn evenly from its vocabulary.
 class ModelSubject : public CachedSubject {
@@ -19,17 +20,29 @@ class ModelSubject : public CachedSubject {
   /// sequence, ShapeError for a model that is no decoder.
   ModelSubject(std::unique_ptr<Transformer<float>> model, Index capacity, int threads,
                std::uint64_t seed, Index page_size = kPageRows);
+  /// One for counting alone, Arithmetic::kLeast, of any parameters.
+  ModelSubject(const ModelConfig& config, Index capacity, int threads, std::uint64_t seed,
+               Index page_size = kPageRows);
 
-  const ModelConfig& config() const { return model_->config(); }
-  Index width() const override { return config().vocab_size; }
+  /// Of the model asked for.
+  const ModelConfig& config() const { return config_; }
+  Index width() const override { return model_->config().vocab_size; }
   Index layers() const override { return config().depth; }
   Index heads() const override { return config().heads; }
   Index kv_heads() const override { return config().kv_heads; }
+  Index head_dim() const override { return config().head_dim; }
+  Index window() const override { return config().window; }
   Index weight_bytes() const override;
+  double flops(Index past, Index count) const override;
 
  private:
+  /// asked: the model asked for; null: the one there is.
+  ModelSubject(const ModelConfig* asked, std::unique_ptr<Transformer<float>> model, Index capacity,
+               int threads, std::uint64_t seed, Index page_size);
   void run(Index first, Index count, KvCache<float>* cache, float* output) override;
+  KvCache<float> make_cache(const KvLayout& layout) const override;
 
+  ModelConfig config_;
   std::unique_ptr<Transformer<float>> model_;
   std::vector<Index> ids_;
 };

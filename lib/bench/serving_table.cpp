@@ -60,6 +60,7 @@ std::vector<BenchColumn> serving_columns(const ServingExperiment& experiment, In
                                          bool timed) {
   using Texts = BenchColumn::Texts;
   using Counts = BenchColumn::Counts;
+  using OptionalCounts = BenchColumn::OptionalCounts;
   using Reals = BenchColumn::Reals;
   const ServingLoad& load = experiment.load();
   ColumnBuilder<ServingRow> table(experiment.rows());
@@ -69,7 +70,7 @@ std::vector<BenchColumn> serving_columns(const ServingExperiment& experiment, In
   table.add<Texts>("cache", [](const ServingRow& row) {
     return std::string(serving_way_name(row.settings.way));
   });
-  table.add<Counts>("page_size", [](const ServingRow& row) -> std::optional<Index> {
+  table.add<OptionalCounts>("page_size", [](const ServingRow& row) -> std::optional<Index> {
     const ServingWay way = row.settings.way;
     if (way == ServingWay::kPaged || way == ServingWay::kShared) return row.settings.page_size;
     return std::nullopt;

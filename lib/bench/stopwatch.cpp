@@ -17,6 +17,10 @@ Elapsed Stopwatch::now() {
   return {read_clock(CLOCK_MONOTONIC), read_clock(CLOCK_PROCESS_CPUTIME_ID)};
 }
 
+std::int64_t Stopwatch::wall_ns() const {
+  return read_clock(CLOCK_MONOTONIC) - start_.wall_ns;
+}
+
 Elapsed Stopwatch::elapsed() const {
   const Elapsed end = now();
   return {end.wall_ns - start_.wall_ns, end.cpu_ns - start_.cpu_ns};

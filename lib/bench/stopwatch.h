@@ -23,6 +23,8 @@ class Stopwatch {
   Stopwatch() : start_(now()) {}
   void restart() { start_ = now(); }
   Elapsed elapsed() const;
+  /// The wall time alone: the cpu clock takes a system call, too long between two short steps.
+  std::int64_t wall_ns() const;
 
  private:
   static Elapsed now();

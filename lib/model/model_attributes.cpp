@@ -3,6 +3,7 @@
 namespace attn {
 
 SettingList model_attributes(const ModelConfig& c) {
+  require_shape(c.window == 0, "checkpoint: it has no place for a window");
   const auto flag = [](bool value) { return Index{value ? 1 : 0}; };
   SettingList attributes = {
       {"arch", enum_name(c.arch)},

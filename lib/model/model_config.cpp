@@ -153,6 +153,9 @@ void ModelConfig::validate() const {
   }
   positive("--norm-eps", norm_eps);
   if (seq_len < 0) throw UsageError(fmt::format("--seq-len must not be negative: got {}", seq_len));
+  if (window < 0 || (window > 0 && arch != Arch::kDecoder)) {
+    throw UsageError(fmt::format("--window is of a decoder, and not negative: got {}", window));
+  }
   switch (position) {
     case Position::kSinusoidal:
       if (dim % 2 != 0) {
@@ -211,6 +214,7 @@ BlockConfig ModelConfig::block(bool causal, bool cross) const {
   made.attention.bias = bias;
   made.attention.out_bias = out_bias.value_or(bias);
   made.attention.causal = causal;
+  made.attention.window = window;
   made.attention.alibi = position == Position::kAlibi;
   made.attention.rope_base = position == Position::kRope ? rope_base : 0;
   made.attention.rope_pairs = rope_style;

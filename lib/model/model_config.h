@@ -45,6 +45,9 @@ struct ModelConfig {
   bool norm_bias = true;         // of layer norms; RMS norms have none
   bool head_bias = true;         // of an untied head
   Index seq_len = 0;             // tokens it was trained on at a time; 0: not known
+  /// Keys that a token of a decoder sees, itself among them; 0: all. How a run reads the model, not
+  /// part of checkpoints.
+  Index window = 0;
 
   /// The same with the zeros and what is unset filled in.
   ModelConfig completed() const;

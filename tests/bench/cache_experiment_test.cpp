@@ -18,8 +18,8 @@ Subjects one_layer(Index capacity, Index kv_heads = 2, int threads = 1) {
   return subjects;
 }
 
-const CacheRow& row_of(const CacheExperiment& experiment, const std::string& phase, CacheKind cache,
-                       Index new_tokens) {
+const CacheRow& row_of(const CacheExperiment& experiment, const std::string& phase,
+                       const CacheWay& cache, Index new_tokens) {
   for (const CacheRow& row : experiment.rows()) {
     if (row.phase == phase && row.cache == cache && row.work.new_tokens == new_tokens) return row;
   }
@@ -95,6 +95,10 @@ TEST(CacheExperiment, KeepsEverySampleOfEveryPhase) {
     EXPECT_EQ(row.cpu.count(), 5) << row.phase;
     EXPECT_GT(row.wall.minimum(), 0) << row.phase;
     EXPECT_GT(row.tokens_per_second(), 0) << row.phase;
+    // A step's time each, the prompt's not among them.
+    const Index steps = row.phase != "decode" ? 0 : row.work.prompt > 0 ? 2 : 6;
+    ASSERT_EQ(static_cast<Index>(row.steps.size()), steps) << row.phase;
+    for (const Samples& step : row.steps) EXPECT_EQ(step.count(), 5);
   }
   // The total is its two phases, run for run.
   const auto& total = row_of(experiment, "total", kWith, 3).wall.values();
@@ -114,7 +118,9 @@ class Liar : public DecodeSubject {
   Index layers() const override { return 1; }
   Index heads() const override { return 1; }
   Index kv_heads() const override { return 1; }
-  void restart(CacheKind) override { length_ = rows_ = 0; }
+  Index head_dim() const override { return 1; }
+  Index window() const override { return 0; }
+  void restart(const CacheWay&) override { length_ = rows_ = 0; }
   void append(Index count, float* output) override {
     length_ += count;
     rows_ += count + extra_rows;
@@ -127,7 +133,9 @@ class Liar : public DecodeSubject {
   Index key_rows() const override { return rows_; }
   Index cache_bytes() const override { return length_; }
   Index allocated_bytes() const override { return 0; }
+  Index token_bytes(const CacheWay&) const override { return 1; }
   Index weight_bytes() const override { return 1; }
+  double flops(Index, Index count) const override { return static_cast<double>(count); }
 
  private:
   Index length_ = 0;
@@ -163,6 +171,83 @@ TEST(CacheExperiment, OneWayAloneIsNoComparison) {
   EXPECT_FALSE(experiment.agreement().compared);
 }
 
+TEST(CacheExperiment, AWindowIsReadAndKeptInstead) {
+  // 64 bytes a token; pages of 2 rows.
+  Subjects subjects;
+  subjects.push_back(std::make_unique<LayerSubject>(LayerShape{16, 4, 2, 4, 3}, 12, 1, 0, 2));
+  CacheExperiment experiment(std::move(subjects), {{0, 12}}, {kWith, CacheKind::kPaged, kWithout});
+  experiment.verify();
+  EXPECT_TRUE(experiment.agreement().counts);
+  EXPECT_TRUE(experiment.agreement().outputs) << "computed again with the same window";
+  for (const CacheKind cache : {kWith, CacheKind::kPaged}) {
+    const CacheRow& row = row_of(experiment, "decode", cache, 12);
+    EXPECT_EQ(row.key_rows, 12) << "a window saves no projection";
+    EXPECT_EQ(row.cache_bytes, 64 * 3);
+    EXPECT_EQ(row.kv_bytes_read, 64 * (1 + 2 + 10 * 3));
+    // 4 matrices of 16 x 16 (q, out) and 16 x 8 (k, v), and 4 * 16 for each key that is seen.
+    EXPECT_EQ(row.flops, 12 * 2 * (2 * 256 + 2 * 128) + 4 * 16 * (1 + 2 + 10 * 3));
+  }
+  // Rows 9 to 11 of 12: pages 4 and 5. What is contiguous gives nothing back.
+  EXPECT_EQ(row_of(experiment, "decode", CacheKind::kPaged, 12).allocated_bytes, 64 * 4);
+  EXPECT_EQ(row_of(experiment, "decode", kWith, 12).allocated_bytes, 64 * 12);
+  // Without it a step of length L goes through all L rows: 1, 3, 6, 9 ... keys are seen.
+  double keys = 0;
+  for (Index length = 1; length <= 12; ++length)
+    keys += length < 3 ? static_cast<double>(2 * length - 1) : static_cast<double>(3 * length - 3);
+  EXPECT_EQ(row_of(experiment, "decode", kWithout, 12).flops,
+            78 * 2 * (2 * 256 + 2 * 128) + 4 * 16 * keys);
+}
+
+TEST(CacheExperiment, WaysOfTheSameTypesAreHeldToEachOther) {
+  constexpr KvType kQ8 = KvType::kQ8_0;
+  constexpr KvType kQ4 = KvType::kQ4_0;
+  Subjects subjects;
+  subjects.push_back(std::make_unique<LayerSubject>(LayerShape{64, 2, 1, 32}, 20, 1, 0, 4));
+  CacheExperiment experiment(std::move(subjects), {{0, 20}},
+                             {{kWith, kQ8, kQ4}, {CacheKind::kPaged, kQ8, kQ4}, kWith});
+  experiment.verify();
+  const Agreement& agreement = experiment.agreement();
+  EXPECT_TRUE(agreement.counts);
+  EXPECT_TRUE(agreement.outputs);
+  ASSERT_EQ(agreement.stored.size(), 1U);
+  const StorageAgreement& stored = agreement.stored[0];
+  EXPECT_TRUE(stored.compared);
+  EXPECT_LE(stored.max_difference, stored.bound);
+  // A value of 4 bits is off by up to a sixteenth of its block's largest, and a mean of several by
+  // less; exact storage would be off by nothing.
+  EXPECT_GT(stored.storage_error, 1e-3);
+  EXPECT_LT(stored.storage_error, 1.0 / 8);
+  for (const CacheRow& row : experiment.rows()) {
+    EXPECT_EQ(row.storage_error.has_value(), !row.cache.exact()) << row.phase;
+    // 32 numbers of a key in 34 bytes, of a value in 18.
+    EXPECT_EQ(row.cache_bytes, 20 * (row.cache.exact() ? 2 * 4 * 32 : 34 + 18));
+  }
+  const CacheRow& paged = row_of(experiment, "decode", {CacheKind::kPaged, kQ8, kQ4}, 20);
+  EXPECT_LE(*paged.max_difference, stored.bound) << "pages of 4, whole tiles of none";
+}
+
+TEST(CacheExperiment, CountsAloneCompareNothing) {
+  Subjects subjects;
+  subjects.push_back(std::make_unique<LayerSubject>(LayerShape{16, 4, 2, 4}, 12, 1, 0, kPageRows,
+                                                    Arithmetic::kLeast));
+  CacheExperiment least(std::move(subjects), {{0, 5}, {3, 4}}, {kWith, kWithout});
+  CacheExperiment whole(one_layer(12), {{0, 5}, {3, 4}}, {kWith, kWithout});
+  least.verify(false);
+  whole.verify();
+  EXPECT_FALSE(least.agreement().compared);
+  ASSERT_EQ(least.rows().size(), whole.rows().size());
+  for (std::size_t i = 0; i < least.rows().size(); ++i) {
+    const CacheRow& row = least.rows()[i];
+    const CacheRow& other = whole.rows()[i];
+    EXPECT_EQ(row.key_rows, other.key_rows);
+    EXPECT_EQ(row.cache_bytes, other.cache_bytes);
+    EXPECT_EQ(row.allocated_bytes, other.allocated_bytes);
+    EXPECT_EQ(row.kv_bytes_read, other.kv_bytes_read);
+    EXPECT_EQ(row.weight_bytes_read, other.weight_bytes_read);
+    EXPECT_EQ(row.flops, other.flops);
+  }
+}
+
 TEST(CacheExperiment, YardsticksForCachedDecodingOnly) {
   CacheExperiment experiment(one_layer(6), {{0, 6}}, {kWith, kWithout});
   experiment.verify();
@@ -170,6 +255,9 @@ TEST(CacheExperiment, YardsticksForCachedDecodingOnly) {
   EXPECT_GT(row_of(experiment, "decode", kWith, 6).reference_bandwidth.value_or(0), 1e6);
   EXPECT_FALSE(row_of(experiment, "prefill", kWith, 6).reference_bandwidth.has_value());
   EXPECT_FALSE(row_of(experiment, "decode", kWithout, 6).reference_bandwidth.has_value());
+  ASSERT_TRUE(experiment.yardsticks().has_value());
+  EXPECT_GT(experiment.yardsticks()->memory_bandwidth, 1e6);
+  EXPECT_GT(experiment.yardsticks()->sgemm_peak, 1e6);
 }
 
 }  // namespace

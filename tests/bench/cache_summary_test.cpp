@@ -11,7 +11,8 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-CacheRow decode_row(CacheKind cache, Index tokens, std::int64_t nanoseconds, Index subject = 0) {
+CacheRow decode_row(const CacheWay& cache, Index tokens, std::int64_t nanoseconds,
+                    Index subject = 0) {
   CacheRow row;
   row.phase = "decode";
   row.subject = subject;
@@ -19,7 +20,7 @@ CacheRow decode_row(CacheKind cache, Index tokens, std::int64_t nanoseconds, Ind
   row.cache = cache;
   row.work = {0, tokens};
   row.tokens = tokens;
-  row.key_rows = cache == CacheKind::kNone ? tokens * (tokens + 1) / 2 : tokens;
+  row.key_rows = row.cache.cached() ? tokens : tokens * (tokens + 1) / 2;
   if (nanoseconds > 0) row.wall.add(nanoseconds);
   return row;
 }
@@ -67,34 +68,110 @@ TEST(CacheSummary, RatioSaysTheTimeOnlyWhereItWasMeasured) {
                           "times the time"));
 }
 
-TEST(CacheSummary, CrossoverIsWhereTheCacheStartsToPay) {
-  // Slower, slower, faster, faster at 1, 2, 4, 8 tokens.
-  EXPECT_THAT(
-      crossover_lines(cache_pairs(lengths({{9, 5}, {9, 8}, {9, 10}, {9, 99}}))),
-      ElementsAre("crossover, 1 kv head: the cache is faster from 4 tokens on, of those measured"));
-  // Faster once and slower again later: only what stays counts.
-  EXPECT_THAT(
-      crossover_lines(cache_pairs(lengths({{9, 10}, {9, 8}, {9, 10}}))),
-      ElementsAre("crossover, 1 kv head: the cache is faster from 4 tokens on, of those measured"));
+// Rows whose steps take these times, with the cache and without.
+std::vector<CacheRow> steps(const std::vector<std::int64_t>& with,
+                            const std::vector<std::int64_t>& without, Index subject = 0,
+                            const CacheWay& cache = CacheKind::kContiguous) {
+  const auto tokens = static_cast<Index>(with.size());
+  std::vector<CacheRow> rows = {decode_row(cache, tokens, 1, subject),
+                                decode_row(CacheKind::kNone, tokens, 1, subject)};
+  for (const std::int64_t time : with) rows[0].steps.push_back(Samples({time}));
+  for (const std::int64_t time : without) rows[1].steps.push_back(Samples({time}));
+  return rows;
+}
+
+std::string saved_from(const std::string& which, const std::string& token, Index tokens) {
+  return "crossover, " + which + ": the cache has saved time from token " + token +
+         " on, to the last of " + std::to_string(tokens) + " tokens";
+}
+
+TEST(CacheSummary, CrossoverIsWhereTheSumOfStepsStaysAhead) {
+  // After 1, 2, 3, 4 tokens: 5 to 3, 8 to 7, 11 to 12, 14 to 18.
+  EXPECT_THAT(crossover_lines(steps({5, 3, 3, 3}, {3, 4, 5, 6})),
+              ElementsAre(saved_from("1 kv head", "3", 4)));
+  // Ahead at once, behind again after 2: only what stays counts.
+  EXPECT_THAT(crossover_lines(steps({2, 9, 1, 1}, {3, 4, 6, 6})),
+              ElementsAre(saved_from("1 kv head", "3", 4)));
+  EXPECT_THAT(crossover_lines(steps({1}, {2})), ElementsAre(saved_from("1 kv head", "1", 1)));
 }
 
 TEST(CacheSummary, CrossoverMayBeNoneOrUnknown) {
-  EXPECT_THAT(
-      crossover_lines(cache_pairs(lengths({{9, 10}, {9, 8}}))),
-      ElementsAre("crossover, 1 kv head: none, the longest decodes no faster with the cache"));
-  EXPECT_THAT(crossover_lines(cache_pairs(lengths({{9, 10}}))), IsEmpty());
-  EXPECT_THAT(crossover_lines(cache_pairs(lengths({{0, 0}, {0, 0}}))), IsEmpty());
+  EXPECT_THAT(crossover_lines(steps({1, 9}, {2, 8})),
+              ElementsAre("crossover, 1 kv head: none, 2 tokens take no longer without the cache"));
+  EXPECT_THAT(crossover_lines(lengths({{0, 0}, {0, 0}})), IsEmpty());
 }
 
-TEST(CacheSummary, CrossoverForEachSubject) {
-  std::vector<CacheRow> rows = lengths({{9, 10}, {9, 10}});
-  const std::vector<CacheRow> more = lengths({{9, 8}, {9, 10}}, 1);
-  rows.insert(rows.end(), more.begin(), more.end());
+TEST(CacheSummary, CrossoverIsOfTheLongestWorkOfEachSubjectAndCache) {
+  std::vector<CacheRow> rows = steps({1}, {2});
+  for (const std::vector<CacheRow>& more : {steps({3, 1}, {2, 4}), steps({1, 9}, {2, 8}, 1),
+                                            steps({4, 4}, {2, 4}, 0, CacheKind::kPaged)}) {
+    rows.insert(rows.end(), more.begin(), more.end());
+  }
+  rows.pop_back();  // without a cache once for both of them
+  EXPECT_THAT(crossover_lines(rows),
+              ElementsAre(saved_from("1 kv head, contiguous", "2", 2),
+                          "crossover, 2 kv heads, contiguous: none, 2 tokens take no longer "
+                          "without the cache",
+                          "crossover, 1 kv head, paged: none, 2 tokens take no longer without the "
+                          "cache"));
+}
+
+TEST(CacheSummary, ThePromptIsTheFirstStep) {
+  std::vector<CacheRow> rows = steps({1, 1}, {9, 9});
+  for (std::size_t i : {0U, 1U}) {
+    rows[i].work = {4, 3};
+    CacheRow prefill = rows[i];
+    prefill.phase = "prefill";
+    prefill.wall = Samples({10});
+    prefill.steps.clear();
+    CacheRow total = prefill;
+    total.phase = "total";
+    rows.push_back(prefill);
+    rows.push_back(total);
+  }
+  EXPECT_THAT(cumulative_ns(rows, rows[0]), ElementsAre(10, 11, 12));
+  EXPECT_THAT(crossover_lines(rows),
+              ElementsAre("crossover, 1 kv head: the cache has saved time from new token 2 on, to "
+                          "the last of P 4, N 3"));
+}
+
+TEST(CacheSummary, RatiosNameTheCacheWhereThereAreSeveral) {
+  std::vector<CacheRow> rows = lengths({{10, 20}});
+  rows.push_back(decode_row(CacheKind::kPaged, 1, 40));
   EXPECT_THAT(
-      crossover_lines(cache_pairs(rows)),
+      ratio_lines(cache_pairs(rows)),
       ElementsAre(
-          "crossover, 1 kv head: the cache is faster from 1 tokens on, of those measured",
-          "crossover, 2 kv heads: the cache is faster from 2 tokens on, of those measured"));
+          "without the cache, 1 tokens, 1 kv head, against contiguous: 1.0 times the rows, 2.0 "
+          "times the time",
+          "without the cache, 1 tokens, 1 kv head, against paged: 1.0 times the rows, 0.5 times "
+          "the time"));
+  // Of caches that store otherwise only the rows speak, unless there is no other.
+  rows = {decode_row({CacheKind::kPaged, KvType::kQ8_0, KvType::kF16}, 1, 0),
+          decode_row(CacheKind::kNone, 1, 0)};
+  EXPECT_EQ(exact_pairs(cache_pairs(rows)).size(), 1U);
+  rows.push_back(decode_row(CacheKind::kContiguous, 1, 0));
+  ASSERT_EQ(exact_pairs(cache_pairs(rows)).size(), 1U);
+  EXPECT_EQ(exact_pairs(cache_pairs(rows))[0].with, &rows[2]);
+}
+
+TEST(CacheSummary, VerdictOnStoredTypesSaysWhatTheyCost) {
+  Agreement agreement;
+  const CacheWay types(CacheKind::kPaged, KvType::kQ8_0, KvType::kQ4_0);
+  agreement.add(types, 1e-6, 2e-3);
+  agreement.add_storage_error(types, 0.03);
+  EXPECT_THAT(verdict_lines(agreement, false),
+              ElementsAre("counts agree with their formulas",
+                          "q8_0/q4_0: outputs agree: largest difference 1.0e-06, bound 2.0e-03; "
+                          "storing so moves them by up to 3 % of the largest"));
+  EXPECT_EQ(verdict_lines(agreement, true).back(),
+            "q8_0/q4_0: outputs agree within 0.13 of the largest");
+  EXPECT_TRUE(agreement.outputs);
+  agreement.add(types, 3e-3, 2e-3);
+  EXPECT_FALSE(agreement.outputs);
+  EXPECT_THAT(verdict_lines(agreement, true).back(), testing::HasSubstr("OUTPUTS DIFFER"));
+  EXPECT_THAT(
+      verdict_lines(agreement, true, false),
+      ElementsAre("counts agree with their formulas", "outputs were not compared (--verify does)"));
 }
 
 TEST(CacheSummary, VerdictSaysWhatWasNotCompared) {

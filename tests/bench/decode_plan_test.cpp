@@ -16,7 +16,9 @@ class Recorder : public DecodeSubject {
   Index layers() const override { return 1; }
   Index heads() const override { return 1; }
   Index kv_heads() const override { return 1; }
-  void restart(CacheKind) override { length_ = rows_ = 0; }
+  Index head_dim() const override { return 1; }
+  Index window() const override { return 0; }
+  void restart(const CacheWay&) override { length_ = rows_ = 0; }
   void append(Index count, float* output) override {
     length_ += count;
     rows_ += count;
@@ -26,10 +28,17 @@ class Recorder : public DecodeSubject {
     rows_ += length;
     *output = static_cast<float>(length - 1);
   }
-  Index key_rows() const override { return rows_; }
+  Index key_rows() const override {
+    ++asked;
+    return rows_;
+  }
   Index cache_bytes() const override { return 8 * length_; }
   Index allocated_bytes() const override { return 0; }
+  Index token_bytes(const CacheWay&) const override { return 8; }
   Index weight_bytes() const override { return 4; }
+  double flops(Index, Index count) const override { return static_cast<double>(count); }
+
+  mutable Index asked = 0;
 
  private:
   Index length_ = 0;
@@ -74,6 +83,37 @@ TEST(DecodePlan, CountsAndOutputsOfEveryStep) {
     }
     EXPECT_EQ(run.counts.back().key_rows, expected_key_rows(plan));
   }
+}
+
+TEST(DecodePlan, ARunThatIsTimedIsAskedTwice) {
+  Recorder subject;
+  std::vector<float> outputs(4);
+  const DecodeRun run = run_plan(subject, {CacheKind::kNone, 2, 5}, {outputs.data(), 4, 1},
+                                 CountSteps::kFirstAndLast);
+  EXPECT_EQ(subject.asked, 2);
+  EXPECT_EQ(run.counts.front().key_rows, 2);
+  EXPECT_EQ(run.counts.back().key_rows, 2 + 3 + 4 + 5);
+  ASSERT_EQ(run.step_ns.size(), 4U);
+  std::int64_t others = 0;
+  for (std::size_t i = 1; i < run.step_ns.size(); ++i) others += run.step_ns[i];
+  EXPECT_EQ(run.step_ns[0], run.first.wall_ns);
+  EXPECT_LE(others, run.others.wall_ns);
+}
+
+TEST(DecodePlan, KeysSeenByHand) {
+  EXPECT_EQ(keys_seen(1, 4, 0), 1 + 2 + 3 + 4);
+  EXPECT_EQ(keys_seen(3, 4, 0), 3 + 4);
+  EXPECT_EQ(keys_seen(1, 5, 3), 1 + 2 + 3 + 3 + 3);
+  EXPECT_EQ(keys_seen(5, 6, 3), 3 + 3);
+  EXPECT_EQ(keys_seen(2, 3, 3), 2 + 3);
+  EXPECT_EQ(keys_seen(2, 3, 9), 2 + 3);
+  EXPECT_EQ(keys_seen(1, 512, 0), 131'328);
+}
+
+TEST(DecodePlan, WaysHaveNames) {
+  EXPECT_EQ(way_name(CacheKind::kPaged), "paged");
+  EXPECT_EQ(way_name({CacheKind::kContiguous, KvType::kQ8_0, KvType::kQ8_0}), "contiguous q8_0");
+  EXPECT_EQ(way_name({CacheKind::kPaged, KvType::kQ8_0, KvType::kNative}), "paged q8_0/f32");
 }
 
 TEST(DecodePlan, RefusesOutputsOfAnotherShape) {

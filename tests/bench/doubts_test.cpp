@@ -29,6 +29,7 @@ TEST(Doubts, NoneOnAQuietMachine) {
 TEST(Doubts, DebugBuildLoadAndThreads) {
   Machine machine = quiet_machine();
   EXPECT_THAT(doubts_before(machine, "Debug", 4), Contains(HasSubstr("Debug build")));
+  EXPECT_THAT(doubts_before(machine, "", 4), Contains(HasSubstr("plain build")));
   EXPECT_THAT(doubts_before(machine, "Release", 5), Contains("5 threads on 4 cores"));
   machine.load = 4.1;
   EXPECT_THAT(doubts_before(machine, "Release", 4),
@@ -47,8 +48,13 @@ TEST(Doubts, SmallWorkingSetAndShortRuns) {
   // 4 * (4 * 72 + 2 * 2 * 8) = 1280 bytes.
   Machine machine = quiet_machine();
   machine.l2_bytes = 1280;
-  EXPECT_THAT(doubts_after(experiment, machine), Contains(HasSubstr("second-level cache")));
+  EXPECT_THAT(doubts_after(experiment, machine), Contains(HasSubstr("matrices and cache")));
   machine.l2_bytes = 1279;
+  EXPECT_THAT(doubts_after(experiment, machine), Not(Contains(HasSubstr("matrices and cache"))));
+  // Keys and values alone: 2 tokens, 2 heads of 4, 64 bytes each.
+  machine.l2_bytes = 128;
+  EXPECT_THAT(doubts_after(experiment, machine), Contains(HasSubstr("the cache (128 bytes)")));
+  machine.l2_bytes = 127;
   EXPECT_THAT(doubts_after(experiment, machine), Not(Contains(HasSubstr("second-level cache"))));
   // One sample has no spread.
   EXPECT_THAT(doubts_after(experiment, machine), Not(Contains(HasSubstr("noisy"))));

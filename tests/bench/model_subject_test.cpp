@@ -40,6 +40,61 @@ TEST(ModelSubject, CountsAndAgreesAsTheLayerDoes) {
   EXPECT_EQ(decode.cache_bytes, 192 * 12);
 }
 
+TEST(ModelSubject, CountsAloneAreThoseOfTheModel) {
+  ModelConfig config = small_model()->config();
+  config.window = 4;
+  std::vector<CacheRow> rows[2];
+  for (const bool least : {false, true}) {
+    std::vector<std::unique_ptr<DecodeSubject>> subjects;
+    auto model = std::make_unique<Transformer<float>>(config);
+    model->params().initialise(1);
+    subjects.push_back(least ? std::make_unique<ModelSubject>(config, 12, 1, 0, 2)
+                             : std::make_unique<ModelSubject>(std::move(model), 12, 1, 0, 2));
+    CacheExperiment experiment(std::move(subjects), {{0, 12}, {5, 4}},
+                               {CacheKind::kContiguous, CacheKind::kPaged, CacheKind::kNone});
+    experiment.verify(!least);
+    EXPECT_TRUE(experiment.agreement().counts);
+    EXPECT_TRUE(experiment.agreement().outputs);
+    rows[least ? 1 : 0] = experiment.rows();
+  }
+  for (std::size_t i = 0; i < rows[0].size(); ++i) {
+    EXPECT_EQ(rows[1][i].key_rows, rows[0][i].key_rows);
+    EXPECT_EQ(rows[1][i].cache_bytes, rows[0][i].cache_bytes);
+    EXPECT_EQ(rows[1][i].allocated_bytes, rows[0][i].allocated_bytes);
+    EXPECT_EQ(rows[1][i].kv_bytes_read, rows[0][i].kv_bytes_read);
+    EXPECT_EQ(rows[1][i].weight_bytes_read, rows[0][i].weight_bytes_read);
+    EXPECT_EQ(rows[1][i].flops, rows[0][i].flops);
+  }
+}
+
+// What lies between two numbers that a type has may fall to either, in every layer anew.
+TEST(ModelSubject, StoredInAnyTypeAllWaysAgree) {
+  ModelConfig config = small_model()->config();
+  config.head_dim = 32;
+  for (const KvType k_type : kv_types()) {
+    for (const KvType v_type : kv_types()) {
+      auto model = std::make_unique<Transformer<float>>(config);
+      model->params().initialise(1);
+      std::vector<std::unique_ptr<DecodeSubject>> subjects;
+      subjects.push_back(std::make_unique<ModelSubject>(std::move(model), 24, 1, 0, 5));
+      CacheExperiment experiment(
+          std::move(subjects), {{0, 24}},
+          {{CacheKind::kContiguous, k_type, v_type}, {CacheKind::kPaged, k_type, v_type}});
+      experiment.verify();
+      EXPECT_TRUE(experiment.agreement().outputs)
+          << kv_type_name(k_type) << "/" << kv_type_name(v_type);
+    }
+  }
+}
+
+TEST(ModelSubject, FlopsAreTwoForEachParameterOfAMatrixAndFourForEachKeySeen) {
+  const ModelSubject subject(small_model(), 12, 1, 0);
+  // 3 blocks: q and out 16 x 16, k and v 16 x 8, the MLP 2 x 16 x 64; the head 16 x 11, last row.
+  const double matrices = 3 * (2 * 256 + 2 * 128 + 2 * 1024);
+  EXPECT_EQ(subject.flops(0, 5), 2 * (5 * matrices + 176) + 3 * 4 * 16 * (1 + 2 + 3 + 4 + 5));
+  EXPECT_EQ(subject.flops(4, 1), 2 * (matrices + 176) + 3 * 4 * 16 * 5);
+}
+
 TEST(ModelSubject, TablesAreLookedUpNotRead) {
   const ModelSubject untied(small_model(Position::kLearned), 8, 1, 0);
   const ParameterCounts counts = count_parameters(untied.config());

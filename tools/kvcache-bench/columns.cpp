@@ -19,7 +19,9 @@ std::string cell_text(const BenchColumn& column, std::size_t row) {
   if (const auto* reals = std::get_if<BenchColumn::Reals>(&column.values)) {
     return std::isfinite((*reals)[row]) ? fmt::format("{}", (*reals)[row]) : "nan";
   }
-  const std::optional<Index> count = std::get<BenchColumn::Counts>(column.values)[row];
+  if (const auto* counts = std::get_if<BenchColumn::Counts>(&column.values))
+    return fmt::format("{}", (*counts)[row]);
+  const std::optional<Index> count = std::get<BenchColumn::OptionalCounts>(column.values)[row];
   return count ? fmt::format("{}", *count) : "nan";
 }
 
@@ -27,7 +29,8 @@ cli::Json json_cell(const BenchColumn& column, std::size_t row) {
   if (const auto* texts = std::get_if<BenchColumn::Texts>(&column.values)) return (*texts)[row];
   if (const auto* reals = std::get_if<BenchColumn::Reals>(&column.values))
     return cli::json_number((*reals)[row]);
-  const std::optional<Index> count = std::get<BenchColumn::Counts>(column.values)[row];
+  if (const auto* counts = std::get_if<BenchColumn::Counts>(&column.values)) return (*counts)[row];
+  const std::optional<Index> count = std::get<BenchColumn::OptionalCounts>(column.values)[row];
   return count ? cli::Json(*count) : cli::Json();
 }
 

@@ -22,7 +22,7 @@ int run_compare(const BenchOptions& o, cli::Session& session) {
   const Index capacity = capacity_of(work);
   if (!o.output.empty()) check_output(o.output, {o.input});
   std::string history;
-  CacheExperiment experiment(make_subjects(o, capacity, history), work, o.caches);
+  CacheExperiment experiment(make_subjects(o, capacity, history), work, ways_of(o));
   BenchContext context = work_context(o, experiment);
   const Machine machine = this_machine();
   if (!o.counts_only) {
@@ -33,7 +33,8 @@ int run_compare(const BenchOptions& o, cli::Session& session) {
   }
   // It runs each way once, as a round does.
   const Stopwatch watch;
-  experiment.verify();
+  const bool compared = !o.counts_only || o.verify;
+  experiment.verify(compared);
   const double round_seconds = static_cast<double>(watch.elapsed().wall_ns) * 1e-9;
   // Times of what computes something else would be believed.
   const bool agreed = experiment.agreement().counts && experiment.agreement().outputs;
@@ -46,7 +47,11 @@ int run_compare(const BenchOptions& o, cli::Session& session) {
   if (timed) {
     measure_with_progress(session, "runs",
                           [&](const auto& progress) { experiment.measure(how, progress); });
-    experiment.add_yardsticks(static_cast<int>(o.threads));
+    experiment.add_yardsticks(static_cast<int>(o.threads), machine.l3_bytes);
+    const Yardsticks& found = *experiment.yardsticks();
+    context.emplace_back("memory_sweep_bytes", found.memory_sweep_bytes);
+    context.emplace_back("memory_bytes_per_second", found.memory_bandwidth);
+    context.emplace_back("sgemm_flops_per_second", found.sgemm_peak);
     for (const auto& doubt : doubts_after(experiment, machine)) session.warn(doubt);
   }
   if (!o.output.empty()) {
@@ -54,9 +59,9 @@ int run_compare(const BenchOptions& o, cli::Session& session) {
       write_bench(writer, context, bench_columns(experiment, timed), experiment.rows());
     });
   }
-  session.report().write(
-      bench_report(experiment, context,
-                   {o.format, headline(o, experiment), o.prompt_apart, o.counts_only, timed}));
+  session.report().write(bench_report(
+      experiment, context,
+      {o.format, headline(o, experiment), o.prompt_apart, o.counts_only, timed, compared}));
   return experiment.agreement().counts && experiment.agreement().outputs ? cli::kDone : cli::kNo;
 }
 

@@ -2,22 +2,43 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+
+#include "bench/model_subject.h"
 #include "core/text.h"
 #include "ops/gemm.h"
 
 namespace attn {
+namespace {
+
+bool is_paged(const BenchOptions& o) {
+  return std::find(o.caches.begin(), o.caches.end(), CacheKind::kPaged) != o.caches.end();
+}
+
+}  // namespace
 
 BenchContext work_context(const BenchOptions& o, const CacheExperiment& experiment) {
   const DecodeSubject& subject = experiment.subject(experiment.rows().front());
+  const auto* model = dynamic_cast<const ModelSubject*>(&subject);
   BenchContext context;
-  context.emplace_back("subject", std::string(o.input.empty() ? "layer" : "model"));
+  if (!o.preset.empty()) context.emplace_back("preset", o.preset);
+  context.emplace_back("subject", std::string(model == nullptr ? "layer" : "model"));
+  if (!o.model.empty()) context.emplace_back("model", o.model);
+  context.emplace_back("tensors", std::string(o.input.empty() ? "random" : "file"));
   context.emplace_back("layers", subject.layers());
   context.emplace_back("heads", subject.heads());
-  if (o.input.empty()) {
-    context.emplace_back("dim", o.layer.dim);
-    context.emplace_back("head_dim", o.layer.head_dim);
+  context.emplace_back("dim", model == nullptr ? o.layer.dim : model->config().dim);
+  context.emplace_back("head_dim", subject.head_dim());
+  if (model != nullptr) {
+    const ModelConfig& config = model->config();
+    context.emplace_back("mlp_hidden", config.mlp_hidden);
+    context.emplace_back("vocab_size", config.vocab_size);
+    context.emplace_back("position", enum_name(config.position));
+    if (o.kv_heads.size() <= 1) context.emplace_back("parameters", count_parameters(config).total);
   }
   context.emplace_back("dtype", std::string("f32"));
+  context.emplace_back("seed", o.seed);
+  if (is_paged(o)) context.emplace_back("page_size", o.page_size);
   return context;
 }
 
@@ -30,13 +51,26 @@ void note_context(const cli::Session& session, const BenchOptions& o, const Mach
 }
 
 std::string headline(const BenchOptions& o, const CacheExperiment& experiment) {
-  if (o.input.empty()) {
-    return fmt::format("one attention layer, width {}, {} query heads of {}, f32", o.layer.dim,
+  const DecodeSubject& subject = experiment.subject(experiment.rows().front());
+  std::string text;
+  if (const auto* model = dynamic_cast<const ModelSubject*>(&subject)) {
+    std::string name = "a checkpoint's model";
+    if (o.input.empty()) {
+      name = o.model.empty() ? "a model of random tensors" : o.model + ", random tensors";
+    }
+    text = fmt::format("{}: {} layers of width {}, {} query heads of {}, f32", name,
+                       subject.layers(), model->config().dim, subject.heads(), subject.head_dim());
+    // Fewer key-value heads have fewer.
+    if (o.kv_heads.size() <= 1) {
+      text += fmt::format(", {} parameters", grouped(count_parameters(model->config()).total));
+    }
+  } else {
+    text = fmt::format("one attention layer, width {}, {} query heads of {}, f32", o.layer.dim,
                        o.layer.heads, o.layer.head_dim);
   }
-  const DecodeSubject& subject = experiment.subject(experiment.rows().front());
-  return fmt::format("a model of {} layers, {} query heads, f32", subject.layers(),
-                     subject.heads());
+  if (subject.window() > 0) text += fmt::format(", window of {}", grouped(subject.window()));
+  if (is_paged(o)) text += fmt::format(", pages of {}", grouped(o.page_size));
+  return text;
 }
 
 }  // namespace attn

@@ -78,8 +78,8 @@ std::vector<BenchColumn> columns_of(const Quality& quality) {
   real("kl_p99", &QualityRow::high_divergence);
   real("kl_max", &QualityRow::largest_divergence);
   real("same_top", &QualityRow::same_top);
-  table.add<BenchColumn::Counts>("worst_layer",
-                                 [](const QualityRow& row) { return row.worst_layer(); });
+  table.add<BenchColumn::OptionalCounts>("worst_layer",
+                                         [](const QualityRow& row) { return row.worst_layer(); });
   table.add<Reals>("worst_layer_kl", [](const QualityRow& row) {
     const std::optional<Index> worst = row.worst_layer();
     return worst ? row.layer_divergence[static_cast<std::size_t>(*worst)] : 0;

@@ -15,10 +15,11 @@ struct BenchReportStyle {
   bool prompt_apart = false;  // text and Markdown: prompt and new tokens in columns of their own
   bool portable = false;      // nothing that depends on the processor: the same bytes everywhere
   bool timed = false;         // times were taken
+  bool compared = true;       // outputs were, where there was more than one way
 };
 
 /// The whole report: counts, verdicts, times and ratios for people, one row per measurement for
-/// programs (tsv, csv, json; the context in json only).
+/// programs (tsv, csv, json, jsonl; the context in the last two only).
 std::string bench_report(const CacheExperiment& experiment, const BenchContext& context,
                          const BenchReportStyle& style);
 

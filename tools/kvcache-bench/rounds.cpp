@@ -16,7 +16,8 @@ Interleaving rounds_of(const BenchOptions& o, double round_seconds, const cli::S
   constexpr double kPatience = 20;
   Interleaving how;
   how.seed = static_cast<std::uint64_t>(o.seed);
-  if (!o.repeats && !o.warmup) {
+  // Reports of a preset are to be compared: as many rounds on every machine.
+  if (!o.repeats && !o.warmup && o.preset.empty()) {
     const Index usual = how.repeats;
     how = within_budget(how, round_seconds, kPatience);
     if (how.repeats < usual) {

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "bench/layer_subject.h"
 #include "bench/model_subject.h"
@@ -11,6 +12,7 @@
 #include "io/hdf5_reader.h"
 #include "io/provenance.h"
 #include "model/checkpoint.h"
+#include "model/presets.h"
 
 namespace attn {
 
@@ -36,38 +38,114 @@ Index capacity_of(const std::vector<DecodeWork>& work) {
   return capacity;
 }
 
-std::vector<std::unique_ptr<DecodeSubject>> make_subjects(const BenchOptions& o, Index capacity,
-                                                          std::string& history) {
-  std::vector<std::unique_ptr<DecodeSubject>> subjects;
-  const auto seed = static_cast<std::uint64_t>(o.seed);
-  const int threads = static_cast<int>(o.threads);
-  if (!o.input.empty()) {
-    ReadLimits limits;
-    limits.max_bytes = o.max_bytes;
-    const Hdf5Reader reader = Hdf5Reader::open(o.input, limits);
-    history = read_history(reader);
-    const ModelConfig config = read_model_config(reader).completed();
-    if (config.arch != Arch::kDecoder) {
-      throw DataError(fmt::format("{}: only a decoder can decode, this is of arch {}",
-                                  reader.name(), enum_name(config.arch)));
-    }
-    require_memory("decoding", model_subject_bytes(config, capacity));
-    subjects.push_back(std::make_unique<ModelSubject>(read_model<float>(reader), capacity, threads,
-                                                      seed, o.page_size));
+namespace {
+
+using Subjects = std::vector<std::unique_ptr<DecodeSubject>>;
+
+// The same model, whose tokens see `window` keys.
+std::unique_ptr<Transformer<float>> windowed(std::unique_ptr<Transformer<float>> model,
+                                             Index window) {
+  ModelConfig config = model->config();
+  config.window = window;
+  auto other = std::make_unique<Transformer<float>>(config);
+  std::copy_n(model->params().values(), model->params().size(), other->params().values());
+  return other;
+}
+
+// How subjects are made, whichever they are.
+struct Making {
+  Index capacity;
+  int threads;
+  std::uint64_t seed;
+  Index page_size;
+  Index caches;  // side by side
+  bool least;    // counts are all that is wanted
+};
+
+Subjects checkpoint_subject(const BenchOptions& o, const Making& how, std::string& history) {
+  ReadLimits limits;
+  limits.max_bytes = o.max_bytes;
+  const Hdf5Reader reader = Hdf5Reader::open(o.input, limits);
+  history = read_history(reader);
+  ModelConfig config = read_model_config(reader).completed();
+  if (config.arch != Arch::kDecoder) {
+    throw DataError(fmt::format("{}: only a decoder can decode, this is of arch {}", reader.name(),
+                                enum_name(config.arch)));
+  }
+  config.window = o.window.value_or(0);
+  require_memory("decoding", model_subject_bytes(config, how.capacity, how.caches));
+  Subjects subjects;
+  if (how.least) {
+    subjects.push_back(
+        std::make_unique<ModelSubject>(config, how.capacity, how.threads, how.seed, how.page_size));
     return subjects;
   }
+  std::unique_ptr<Transformer<float>> model = read_model<float>(reader);
+  if (o.window) model = windowed(std::move(model), *o.window);
+  subjects.push_back(std::make_unique<ModelSubject>(std::move(model), how.capacity, how.threads,
+                                                    how.seed, how.page_size));
+  return subjects;
+}
+
+Subjects model_subjects(const BenchOptions& o, const Making& how) {
+  ModelNeeds needs;
+  needs.dim = o.layer.dim;
+  needs.vocab_size = o.shape.vocab_size.value_or(256);
+  needs.seq_len =
+      std::max(how.capacity, o.model.empty() ? 0 : model_preset(o.model).config.seq_len);
+  std::vector<ModelConfig> configs;
+  double bytes = 0;
+  for (const Index kv_heads : o.kv_heads) {
+    ModelOptions shape = o.shape;
+    shape.kv_heads = kv_heads;
+    ModelConfig config = model_config(shape, needs);
+    config.window = o.window.value_or(0);
+    bytes += model_subject_bytes(config, how.capacity, how.caches);
+    if (!how.least) bytes += sizeof(float) * static_cast<double>(count_parameters(config).total);
+    configs.push_back(std::move(config));
+  }
+  require_memory("decoding", bytes);
+  Subjects subjects;
+  for (const ModelConfig& config : configs) {
+    if (how.least) {
+      subjects.push_back(std::make_unique<ModelSubject>(config, how.capacity, how.threads, how.seed,
+                                                        how.page_size));
+      continue;
+    }
+    auto model = std::make_unique<Transformer<float>>(config);
+    model->params().initialise(how.seed);
+    subjects.push_back(std::make_unique<ModelSubject>(std::move(model), how.capacity, how.threads,
+                                                      how.seed, how.page_size));
+  }
+  return subjects;
+}
+
+Subjects layer_subjects(const BenchOptions& o, const Making& how) {
   double bytes = 0;
   LayerShape shape = o.layer;
   for (const Index kv_heads : o.kv_heads) {
     shape.kv_heads = kv_heads;
-    bytes += layer_subject_bytes(shape, capacity);
+    bytes += layer_subject_bytes(shape, how.capacity, how.caches);
   }
   require_memory("decoding", bytes);
+  Subjects subjects;
   for (const Index kv_heads : o.kv_heads) {
     shape.kv_heads = kv_heads;
-    subjects.push_back(std::make_unique<LayerSubject>(shape, capacity, threads, seed, o.page_size));
+    subjects.push_back(
+        std::make_unique<LayerSubject>(shape, how.capacity, how.threads, how.seed, how.page_size,
+                                       how.least ? Arithmetic::kLeast : Arithmetic::kAll));
   }
   return subjects;
+}
+
+}  // namespace
+
+Subjects make_subjects(const BenchOptions& o, Index capacity, std::string& history) {
+  const Making how{
+      capacity,    static_cast<int>(o.threads),           static_cast<std::uint64_t>(o.seed),
+      o.page_size, static_cast<Index>(ways_of(o).size()), o.counts_only && !o.verify};
+  if (!o.input.empty()) return checkpoint_subject(o, how, history);
+  return o.random_model() ? model_subjects(o, how) : layer_subjects(o, how);
 }
 
 }  // namespace attn

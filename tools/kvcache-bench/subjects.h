@@ -16,8 +16,8 @@ std::vector<DecodeWork> work_of(const BenchOptions& options);
 /// Most tokens of any work; throws UsageError where it could not be counted.
 Index capacity_of(const std::vector<DecodeWork>& work);
 
-/// What decodes: a checkpoint's model, whose file's history is returned too, or a layer for each
-/// number of key-value heads. Throws DataError where memory would not do.
+/// What decodes: a checkpoint's model, whose file's history is returned too, or a model or a layer
+/// for each number of key-value heads. Throws DataError where memory would not do.
 std::vector<std::unique_ptr<DecodeSubject>> make_subjects(const BenchOptions& options,
                                                           Index capacity, std::string& history);
 
