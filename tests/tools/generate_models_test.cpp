@@ -276,9 +276,8 @@ TEST_F(GenerateAnswers, ShowWhoLooksAtWhomInThreeParts) {
   const auto ran =
       run("--prompt '0 1 2 2' --ignore-eos --new-tokens 3 --show --dump-attention a.h5");
   EXPECT_EQ(ran.status, 0) << ran.err;
-  for (const char* title :
-       {"encoder block 0 head 1", "decoder block 0 head 1", "cross block 0 head 1"}) {
-    EXPECT_THAT(ran.out, HasSubstr(title));
+  for (const char* title : {"\nencoder block 0\n", "\ndecoder block 0\n", "\ncross block 0\n"}) {
+    EXPECT_THAT(ran.out, HasSubstr(std::string(title) + "head 0   head 1\n"));
   }
   const Hdf5Reader maps = Hdf5Reader::open((folder_ / "a.h5").string());
   EXPECT_EQ(maps.info("/encoder/attention").shape, (Shape{1, 2, 4, 4}));
