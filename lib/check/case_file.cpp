@@ -98,15 +98,17 @@ class CaseAssembly {
  private:
   // Keys and values from pages, as many as maps have columns where there are some.
   void gather(AttentionCase& result, const Shape& q, bool has_out) {
-    const PagedCase paged = read_pages(source_, attributes_, q, has_out);
+    Index columns = 0;
+    for (const auto* map : {&result.weights, &result.scores, &result.problem.mask}) {
+      if (*map && !(*map)->shape.empty() && (*map)->shape.back() > 1) {
+        columns = std::max(columns, (*map)->shape.back());
+      }
+    }
+    const PagedCase paged = read_pages(source_, attributes_, q, has_out, columns);
     assumed_ = paged.assumed;
     if (paged.values_stood_in) {
       notes_.emplace_back(
           "there is no v_pages: k_pages stands for it, and only scores and weights mean anything");
-    }
-    Index columns = 0;
-    for (const auto* map : {&result.weights, &result.scores, &result.problem.mask}) {
-      if (*map && !(*map)->shape.empty()) columns = std::max(columns, (*map)->shape.back());
     }
     gather_pages(source_, paged.pages, columns, result.problem);
   }

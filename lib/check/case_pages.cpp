@@ -62,6 +62,7 @@ Tensor<Index> read_table(const CaseSource& source) {
 }
 
 // How many keys each sequence has.
+// Nothing where nobody says.
 std::vector<Index> read_lengths(const CaseSource& source, Index sequences, bool packed) {
   std::vector<Index> lens = source.integers("kv_lens");
   const char* name = "kv_lens";
@@ -75,9 +76,7 @@ std::vector<Index> read_lengths(const CaseSource& source, Index sequences, bool 
     lens = between;
     name = "cu_seqlens_k";
   }
-  if (lens.empty()) {
-    source.complain("kv_lens", "is needed with block_table: how many keys each sequence has");
-  }
+  if (lens.empty()) return lens;
   if (static_cast<Index>(lens.size()) != sequences) {
     source.complain(name, fmt::format("want one length for each of {} rows of block_table, got {}",
                                       sequences, lens.size()));
@@ -88,6 +87,19 @@ std::vector<Index> read_lengths(const CaseSource& source, Index sequences, bool 
     }
   }
   return lens;
+}
+
+// Without lengths every row of every page counts, or as many as maps have columns: for tables that
+// have no place left open.
+std::vector<Index> full_lengths(const CaseSource& source, const KeyPages& pages, Index columns) {
+  const auto& entries = pages.table.values;
+  if (pages.packed ||
+      std::any_of(entries.begin(), entries.end(), [](Index page) { return page < 0; })) {
+    source.complain("kv_lens", "is needed with block_table: how many keys each sequence has");
+  }
+  const Index room[] = {pages.blocks(), pages.page_size()};
+  const Index rows = columns > 0 ? columns : checked_product(room).value_or(0);
+  return std::vector<Index>(static_cast<std::size_t>(pages.sequences()), rows);
 }
 
 PagesLayout settle_layout(const CaseSource::Found& k, const Tensor<Index>& table, Index longest,
@@ -146,7 +158,7 @@ bool has_pages(const CaseSource& source) {
 }
 
 PagedCase read_pages(const CaseSource& source, const CaseAttributes& attributes, const Shape& q,
-                     bool values_needed) {
+                     bool values_needed, Index columns) {
   PagedCase result;
   CaseSource::Found k = source.require("k_pages");
   std::optional<CaseSource::Found> v = source.find("v_pages");
@@ -188,6 +200,11 @@ PagedCase read_pages(const CaseSource& source, const CaseAttributes& attributes,
   if (attributes.page_size.value_or(pages.page_size()) != pages.page_size()) {
     source.complain("k_pages", fmt::format("page_size says {}, but a page has {} rows",
                                            *attributes.page_size, pages.page_size()));
+  }
+  if (pages.lens.empty()) {
+    pages.lens = full_lengths(source, pages, columns);
+    result.assumed.push_back(columns > 0 ? "kv_lens as many as maps have columns"
+                                         : "kv_lens all rows of all pages");
   }
   check_table(source, pages);
   result.pages = std::make_shared<const KeyPages>(std::move(pages));

@@ -153,6 +153,18 @@ TEST(CasePages, AreRefusedByName) {
               HasSubstr("block_table: want a row for each of 1 sequences of q, got 2"));
 }
 
+TEST(CasePages, WithoutLengthsAllRowsOfAFullTableCount) {
+  PagedFile file;
+  file.with_lens = false;
+  file.table = Tensor<double>({1, 2}, {1, 2});
+  const AttentionCase recorded = file.read();
+  EXPECT_EQ(recorded.problem.kv_len(), 4);
+  EXPECT_THAT(recorded.problem.kv_lens, ElementsAre(4));
+  EXPECT_THAT(recorded.assumed.front(), HasSubstr("kv_lens all rows of all pages"));
+  file.table.values[1] = 3;
+  EXPECT_THAT(file.complaint(), HasSubstr("page 3 at (0, 1) is outside"));
+}
+
 TEST(CasePages, ATableThatNamesOnePageOftenIsHeldToTheLimit) {
   Hdf5Writer writer;
   writer.dataset("/q", three_tokens().q);
