@@ -18,7 +18,7 @@ namespace attn {
 namespace {
 
 constexpr Index kBlockRows = 96;
-constexpr Index kTileKeys = 128;
+constexpr Index kTileKeys = 256;
 // Keys of a tile of one row: so many bytes of them, which repay the calls they cost.
 constexpr Index kDecodeTileBytes = Index{128} << 10;
 constexpr Index kMostDecodeKeys = 512;

@@ -104,22 +104,44 @@ HWY_INLINE void clear_outside(KeyRange range, Index keys, T* row) {
   }
 }
 
-// Scores are by * s.
+// The largest of by * s. Where by is not negative that is by times the largest s: products and
+// their rounding keep the order.
 template <class T>
 HWY_INLINE T largest_score(const T* s, KeyRange range, T by) {
   const Tag<T> d;
-  const auto scale = hn::Set(d, by);
   const auto lowest = hn::Set(d, kHidden<T>);
+  const T factor = by >= T{0} ? T{1} : T{-1};
+  const auto sign = hn::Set(d, factor);
   auto largest = lowest;
   for_range<T>(range, [&](auto all, Index i, auto inside) HWY_ATTR {
-    auto v = hn::Mul(hn::LoadU(d, s + i), scale);
+    auto v = hn::Mul(hn::LoadU(d, s + i), sign);
     if constexpr (!all.value) v = hn::IfThenElse(inside, v, lowest);
     largest = hn::Max(largest, v);
   });
-  return hn::GetLane(hn::MaxOfLanes(d, largest));
+  return factor * by * hn::GetLane(hn::MaxOfLanes(d, largest));
 }
 
-// Scores become exp(by * s - shift), 0 outside the range; returns their sum.
+// exp_of for what is 0 at most, or NaN: fewer instructions. Rounding to a
+// whole number by adding 1.5 * 2^23 leaves it in the low bits.
+template <class V>
+HWY_INLINE V exp_of_fallen(V x) {
+  const hn::DFromV<V> d;
+  if constexpr (!std::is_same_v<hn::TFromV<V>, float>) {
+    return exp_of(x);
+  } else {
+    const hn::RebindToSigned<decltype(d)> di;
+    const V shifter = hn::Set(d, 12582912.0F);
+    const V shifted = hn::MulAdd(x, hn::Set(d, 1.44269504F), shifter);
+    const V whole = hn::Sub(shifted, shifter);
+    const V mantissa = exp_of_rest(x, whole);
+    const auto power = hn::Add(hn::ShiftLeft<23>(hn::BitCast(di, shifted)), hn::Set(di, 127 << 23));
+    const V y = hn::Mul(mantissa, hn::BitCast(d, power));
+    return hn::IfThenZeroElse(hn::Lt(x, hn::Set(d, kLeastExponent)), y);
+  }
+}
+
+// Scores become exp(by * s - shift), 0 outside the range; returns their sum. The shift is the
+// largest of by * s so far.
 template <class T>
 HWY_INLINE T exponentiate(T* s, KeyRange range, T by, T shift) {
   const Tag<T> d;
@@ -127,7 +149,9 @@ HWY_INLINE T exponentiate(T* s, KeyRange range, T by, T shift) {
   const auto less = hn::Set(d, shift);
   auto sum = hn::Zero(d);
   for_range<T>(range, [&](auto all, Index i, auto inside) HWY_ATTR {
-    auto weight = exp_of(hn::Sub(hn::Mul(hn::LoadU(d, s + i), scale), less));
+    // Not one fused step: of a score beyond 2^24 its unrounded product could rise far above the
+    // rounded largest.
+    auto weight = exp_of_fallen(hn::Sub(hn::Mul(hn::LoadU(d, s + i), scale), less));
     if constexpr (!all.value) weight = hn::IfThenElseZero(inside, weight);
     hn::StoreU(weight, d, s + i);
     sum = hn::Add(sum, weight);

@@ -140,6 +140,21 @@ HWY_INLINE V horner(V x, V first, Rest... rest) {
   return hn::MulAdd(x, horner(x, rest...), first);
 }
 
+// Below it exp(x) is subnormal.
+inline constexpr float kLeastExponent = -87.33654F;
+
+// 1 + r + r^2 p(r) of exp_of, for float.
+template <class V>
+HWY_INLINE V exp_of_rest(V x, V whole) {
+  const hn::DFromV<V> d;
+  // ln 2 in two parts, the first with so few digits that n times it is exact.
+  V r = hn::NegMulAdd(whole, hn::Set(d, 0.693359375F), x);
+  r = hn::NegMulAdd(whole, hn::Set(d, -2.12194440e-4F), r);
+  const V p = horner(r, hn::Set(d, 0.5F), hn::Set(d, 0.16666577F), hn::Set(d, 0.041666554F),
+                     hn::Set(d, 0.0083632329F), hn::Set(d, 0.0013926251F));
+  return hn::Add(hn::MulAdd(hn::Mul(r, r), p, r), hn::Set(d, 1.0F));
+}
+
 // exp(x). Float: 2^n (1 + r + r^2 p(r)) with x = n ln 2 + r and p interpolated at Chebyshev's
 // nodes (1e-8 off at most, so under 1 unit of rounding in all); below -87.3, where exp is
 // subnormal, 0, and above 88 infinity. A NaN stays one.
@@ -155,16 +170,11 @@ HWY_INLINE V exp_of(V x) {
     const hn::RebindToSigned<decltype(d)> di;
     const auto n = hn::NearestInt(hn::Mul(x, hn::Set(d, 1.44269504F)));
     const V whole = hn::ConvertTo(d, n);
-    // ln 2 in two parts, the first with so few digits that n times it is exact.
-    V r = hn::NegMulAdd(whole, hn::Set(d, 0.693359375F), x);
-    r = hn::NegMulAdd(whole, hn::Set(d, -2.12194440e-4F), r);
-    const V p = horner(r, hn::Set(d, 0.5F), hn::Set(d, 0.16666577F), hn::Set(d, 0.041666554F),
-                       hn::Set(d, 0.0083632329F), hn::Set(d, 0.0013926251F));
-    const V mantissa = hn::Add(hn::MulAdd(hn::Mul(r, r), p, r), hn::Set(d, 1.0F));
+    const V mantissa = exp_of_rest(x, whole);
     const V power = hn::BitCast(d, hn::ShiftLeft<23>(hn::Add(n, hn::Set(di, 127))));
     V y = hn::Mul(mantissa, power);
     y = hn::IfThenElse(hn::Gt(x, hn::Set(d, 88.0F)), infinity, y);
-    return hn::IfThenZeroElse(hn::Lt(x, hn::Set(d, -87.33654F)), y);
+    return hn::IfThenZeroElse(hn::Lt(x, hn::Set(d, kLeastExponent)), y);
   }
 }
 
