@@ -83,6 +83,8 @@ class Attention {
   };
   void mix(const Pass<T>& pass, In<T> q, const Sequences& rows, const Sequences& source_rows,
            std::span<const Keys> keys, Matrix<T> mixed, T* lse) const;
+  void mix_parts(const Pass<T>& pass, In<T> q, const Sequences& rows, const Sequences& source_rows,
+                 std::span<const Keys> keys, Matrix<T> mixed, Index parts, int threads) const;
 
   std::string name_;
   AttentionConfig config_;

@@ -264,8 +264,10 @@ void attend_one_row(const Call<T>& call, std::span<const KvRun<T>> kv, Arena& ar
   const KeyRange seen = visible_to_block(call.mask, all, call.kept.kv_rows, ranges);
   const RunningSoftmax<T> state = running_softmax<T>(arena, shape.heads);
   begin_rows(call, all, state);
-  const Index row_bytes = shape.kv_heads * shape.head_dim * static_cast<Index>(sizeof(T));
-  const Index most = std::clamp(kDecodeTileBytes / row_bytes, Index{16}, kMostDecodeKeys);
+  // The rows' distance, not their width: some of a cache's heads take the tiles of all.
+  const Index row_bytes = kv.empty() ? 1 : kv[0].k.stride() * static_cast<Index>(sizeof(T));
+  const Index most =
+      std::clamp(kDecodeTileBytes / std::max<Index>(row_bytes, 1), Index{16}, kMostDecodeKeys);
   const Index step = tile_keys(seen.end - seen.begin, most);
   const RowList<T> rows(arena, step);
   T* const scores = arena.allocate<T>(shape.heads * padded(step));

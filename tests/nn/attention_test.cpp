@@ -150,6 +150,37 @@ TEST(Attention, ThreadsChangeNoBit) {
   }
 }
 
+// A cache long enough that threads share its heads, which 3 parts cut unevenly, in every layout.
+TEST(Attention, ThreadsChangeNoBitOfDecoding) {
+  constexpr Index kRows = 300;
+  AttentionConfig config;
+  config.dim = 32;
+  config.heads = 8;
+  config.kv_heads = 4;
+  config.head_dim = 64;
+  config.alibi = true;
+  const Layer<float> layer(config);
+  const auto x = noise<float>((kRows + 1) * config.dim, 7);
+  const auto decoded = [&](const KvLayout& layout, int threads) {
+    Workspace work(threads);
+    const Pass<float> pass{layer.params.values(), work};
+    KvCache<float> cache({1, 1, kRows + 1, config.kv_heads, config.head_dim, layout});
+    std::vector<float> made;
+    for (const auto& [first, count] : {std::pair{Index{0}, kRows}, std::pair{kRows, Index{1}}}) {
+      const Matrix<const float> part(x.data() + first * config.dim, count, config.dim);
+      const Matrix<float> y = layer.attention.forward(pass, part, {1, count, nullptr}, nullptr,
+                                                      &cache.self(0), nullptr);
+      made.insert(made.end(), y.data(), y.data() + y.size());
+    }
+    return made;
+  };
+  const auto expected = decoded({}, 1);
+  for (const int threads : {1, 2, 3}) {
+    EXPECT_EQ(decoded({}, threads), expected) << threads;
+    EXPECT_EQ(decoded({16}, threads), expected) << threads;
+  }
+}
+
 // Row by row from pages that the window leaves behind, and in one pass: the same; and a row reads
 // nothing before its window.
 TEST(Attention, AWindowSlidesOverPagesThatAreGivenBack) {
