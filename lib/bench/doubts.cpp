@@ -31,29 +31,40 @@ std::vector<std::string> doubts_before(const Machine& machine, const std::string
   return doubts;
 }
 
-std::vector<std::string> doubts_after(const CacheExperiment& experiment, const Machine& machine) {
-  Index noisy = 0, brief = 0, working_set = 0, cache = 0;
+std::vector<std::string> spread_doubts(const std::vector<const Samples*>& times) {
+  Index noisy = 0;
+  Index brief = 0;
   double worst = 0;
-  for (const CacheRow& row : experiment.rows()) {
-    const double spread = row.wall.relative_iqr();
+  for (const Samples* time : times) {
+    const double spread = time->relative_iqr();
     if (spread > kNoisySpread) ++noisy;
     worst = std::max(worst, spread);
-    if (row.wall.median() < kShortNs) ++brief;
-    working_set = std::max(working_set, experiment.working_set(row));
-    cache = std::max(cache, row.cache_bytes);
+    if (time->median() < kShortNs) ++brief;
   }
-  const std::size_t all = experiment.rows().size();
   std::vector<std::string> doubts;
   if (noisy > 0) {
     doubts.push_back(
         fmt::format("{} of {} times are noisy: half of a time's samples spread over up to {:.0f} % "
                     "of its median",
-                    noisy, all, 100 * worst));
+                    noisy, times.size(), 100 * worst));
   }
   if (brief > 0) {
-    doubts.push_back(
-        fmt::format("{} of {} times are below 50 us: more tokens would tell more", brief, all));
+    doubts.push_back(fmt::format("{} of {} times are below 50 us: more tokens would tell more",
+                                 brief, times.size()));
   }
+  return doubts;
+}
+
+std::vector<std::string> doubts_after(const CacheExperiment& experiment, const Machine& machine) {
+  Index working_set = 0;
+  Index cache = 0;
+  std::vector<const Samples*> times;
+  for (const CacheRow& row : experiment.rows()) {
+    times.push_back(&row.wall);
+    working_set = std::max(working_set, experiment.working_set(row));
+    cache = std::max(cache, row.cache_bytes);
+  }
+  std::vector<std::string> doubts = spread_doubts(times);
   if (machine.l2_bytes > 0 && working_set <= machine.l2_bytes) {
     doubts.push_back(
         fmt::format("matrices and cache ({}) fit the second-level cache: this measures it, not "

@@ -141,8 +141,7 @@ void check_combinations(const cli::OptionTable& table, BenchOptions& o) {
   take_preset(table, o);
   if (table.given("prompt") || table.given("new-tokens")) o.prompt_apart = true;
   check_serving(table, o);
-  for (const char* mode : {"requests", "lengths"})
-    refuse_beside(mode, {"model", "depth", "window", "verify"});
+  for (const char* mode : {"requests", "lengths"}) refuse_beside(mode, {"window"});
   refuse_beside("text", {"window", "verify"});
   check_quality(table, o.quality);
   if (!o.input.empty()) {

@@ -24,6 +24,7 @@
 #include "kvcache-bench/context.h"
 #include "kvcache-bench/rounds.h"
 #include "kvcache-bench/serve_report.h"
+#include "kvcache-bench/subjects.h"
 #include "lengths.h"
 #include "model/checkpoint.h"
 
@@ -32,6 +33,7 @@ namespace {
 
 constexpr Index kUsualRequests = 64;
 constexpr Index kUsualSequences = 8;  // that the memory holds at their longest
+constexpr Index kUsualPositions = 4096;
 
 // What serves. Without arithmetic it is a layer of width 1, whose rows and pages are counted as any
 // other's.
@@ -76,24 +78,48 @@ Served layer_of(const BenchOptions& o) {
   return served;
 }
 
-Served model_of(const BenchOptions& o, bool arithmetic) {
+void describe_model(Served& served) {
+  const ModelConfig& config = *served.config;
+  describe(served, "model", config.depth, config.heads, config.kv_heads, config.dim,
+           config.head_dim);
+  served.headline = fmt::format("a model of {} layers, {} query and {} kv heads of {}, f32",
+                                config.depth, config.heads, config.kv_heads, config.head_dim);
+}
+
+Served checkpoint_of(const BenchOptions& o, bool arithmetic) {
   Served served;
   ReadLimits limits;
   limits.max_bytes = o.max_bytes;
   const Hdf5Reader reader = Hdf5Reader::open(o.input, limits);
   served.history = read_history(reader);
   served.config = read_model_config(reader).completed();
-  const ModelConfig& config = *served.config;
-  if (config.arch != Arch::kDecoder) {
+  if (served.config->arch != Arch::kDecoder) {
     throw DataError(fmt::format("{}: only a decoder can decode, this is of arch {}", reader.name(),
-                                enum_name(config.arch)));
+                                enum_name(served.config->arch)));
   }
   if (arithmetic) served.model = read_model<float>(reader);
-  describe(served, "model", config.depth, config.heads, config.kv_heads, config.dim,
-           config.head_dim);
-  served.headline = fmt::format("a model of {} layers, {} query and {} kv heads of {}, f32",
-                                config.depth, config.heads, config.kv_heads, config.head_dim);
+  describe_model(served);
   return served;
+}
+
+// Positions that a table has of its own accord reach as far as contiguous buffers do.
+Served random_model_of(const BenchOptions& o, bool arithmetic) {
+  Served served;
+  served.config = shaped_model(o, o.kv_heads.front(),
+                               o.serving.max_length > 0 ? o.serving.max_length : kUsualPositions);
+  const ModelConfig& config = *served.config;
+  if (arithmetic) {
+    require_memory("serving", sizeof(float) * static_cast<double>(count_parameters(config).total));
+    served.model = std::make_unique<Transformer<float>>(config);
+    served.model->params().initialise(static_cast<std::uint64_t>(o.seed));
+  }
+  describe_model(served);
+  return served;
+}
+
+Served served_of(const BenchOptions& o, bool arithmetic) {
+  if (!o.input.empty()) return checkpoint_of(o, arithmetic);
+  return o.random_model() ? random_model_of(o, arithmetic) : layer_of(o);
 }
 
 ServingLoad load_of(const BenchOptions& o, const Served& served) {
@@ -203,12 +229,18 @@ Interleaving serving_rounds(const BenchOptions& o, double round_seconds) {
   return how;
 }
 
+std::vector<std::string> doubts_of(const ServingExperiment& experiment) {
+  std::vector<const Samples*> times;
+  for (const ServingRow& row : experiment.rows()) times.push_back(&row.wall);
+  return spread_doubts(times);
+}
+
 }  // namespace
 
 int run_serve(const BenchOptions& o, cli::Session& session) {
   if (!o.output.empty()) check_output(o.output, {o.input, o.serving.lengths});
-  const bool compared = !o.counts_only;
-  Served served = o.input.empty() ? layer_of(o) : model_of(o, compared);
+  const bool compared = !o.counts_only || o.verify;
+  Served served = served_of(o, compared);
   ServingLoad load = load_of(o, served);
   const Index memory = memory_of(o, load, served.row_bytes);
   const std::vector<ServingSettings> ways = ways_of(o, load, memory, served.row_bytes);
@@ -236,6 +268,7 @@ int run_serve(const BenchOptions& o, cli::Session& session) {
     context.emplace_back("repeats", how.repeats);
     measure_with_progress(session, "runs",
                           [&](const auto& progress) { experiment.measure(how, progress); });
+    for (const auto& doubt : doubts_of(experiment)) session.warn(doubt);
   }
   if (!o.output.empty()) {
     write_bench_file(o, session, served.history, [&](Hdf5Writer& writer) {
@@ -243,9 +276,9 @@ int run_serve(const BenchOptions& o, cli::Session& session) {
                     experiment);
     });
   }
-  session.report().write(
-      serve_report(experiment, context,
-                   {o.format, served.headline, memory, served.row_bytes, o.counts_only, timed}));
+  session.report().write(serve_report(
+      experiment, context,
+      {o.format, served.headline, memory, served.row_bytes, o.counts_only, timed, compared}));
   return experiment.agreement().counts && experiment.agreement().outputs ? cli::kDone : cli::kNo;
 }
 

@@ -100,12 +100,9 @@ std::string people_report(const ServingExperiment& experiment, const ServeReport
   const bool markdown = style.format == cli::Format::kMarkdown;
   std::string text = style.headline + "\n" + load_line(experiment, style);
   text += people_table(count_table(experiment, style.row_bytes), markdown);
-  std::vector<std::string> lines = verdict_lines(experiment.agreement(), style.portable);
-  if (experiment.agreement().compared) {
-    lines.push_back(compared_line(experiment));
-  } else {
-    lines.resize(1);
-  }
+  std::vector<std::string> lines =
+      verdict_lines(experiment.agreement(), style.portable, style.compared);
+  if (style.compared) lines.push_back(compared_line(experiment));
   text += '\n' + joined_lines(lines, markdown);
   if (style.timed) text += '\n' + people_table(time_table(experiment), markdown);
   const std::vector<std::string> conclusions = serving_lines(experiment);

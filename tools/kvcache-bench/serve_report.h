@@ -15,6 +15,7 @@ struct ServeReportStyle {
   Index row_bytes = 1;    // of one row's
   bool portable = false;  // nothing that depends on the processor
   bool timed = false;
+  bool compared = true;  // outputs were
 };
 
 std::string serve_report(const ServingExperiment& experiment, const BenchContext& context,

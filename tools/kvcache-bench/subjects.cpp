@@ -38,6 +38,18 @@ Index capacity_of(const std::vector<DecodeWork>& work) {
   return capacity;
 }
 
+ModelConfig shaped_model(const BenchOptions& o, Index kv_heads, Index longest) {
+  ModelNeeds needs;
+  needs.dim = o.layer.dim;
+  needs.vocab_size = o.shape.vocab_size.value_or(256);
+  needs.seq_len = std::max(longest, o.model.empty() ? 0 : model_preset(o.model).config.seq_len);
+  ModelOptions shape = o.shape;
+  shape.kv_heads = kv_heads;
+  ModelConfig config = model_config(shape, needs);
+  config.window = o.window.value_or(0);
+  return config;
+}
+
 namespace {
 
 using Subjects = std::vector<std::unique_ptr<DecodeSubject>>;
@@ -88,18 +100,10 @@ Subjects checkpoint_subject(const BenchOptions& o, const Making& how, std::strin
 }
 
 Subjects model_subjects(const BenchOptions& o, const Making& how) {
-  ModelNeeds needs;
-  needs.dim = o.layer.dim;
-  needs.vocab_size = o.shape.vocab_size.value_or(256);
-  needs.seq_len =
-      std::max(how.capacity, o.model.empty() ? 0 : model_preset(o.model).config.seq_len);
   std::vector<ModelConfig> configs;
   double bytes = 0;
   for (const Index kv_heads : o.kv_heads) {
-    ModelOptions shape = o.shape;
-    shape.kv_heads = kv_heads;
-    ModelConfig config = model_config(shape, needs);
-    config.window = o.window.value_or(0);
+    ModelConfig config = shaped_model(o, kv_heads, how.capacity);
     bytes += model_subject_bytes(config, how.capacity, how.caches);
     if (!how.least) bytes += sizeof(float) * static_cast<double>(count_parameters(config).total);
     configs.push_back(std::move(config));

@@ -7,6 +7,7 @@
 #include "bench/decode_plan.h"
 #include "bench/decode_subject.h"
 #include "kvcache-bench/options.h"
+#include "model/model_config.h"
 
 namespace attn {
 
@@ -15,6 +16,9 @@ std::vector<DecodeWork> work_of(const BenchOptions& options);
 
 /// Most tokens of any work; throws UsageError where it could not be counted.
 Index capacity_of(const std::vector<DecodeWork>& work);
+
+/// A whole model by shape, whose sequences have at most `longest` tokens.
+ModelConfig shaped_model(const BenchOptions& options, Index kv_heads, Index longest);
 
 /// What decodes: a checkpoint's model, whose file's history is returned too, or a model or a layer
 /// for each number of key-value heads. Throws DataError where memory would not do.
