@@ -1,12 +1,12 @@
 # A thin front for CMake: make, make demo, make test, make asan, make tsan, make format,
-# make tidy, make man, make bench, make figures, make tutorial, make install.
+# make tidy, make man, make bench, make figures, make tutorial, make install, make deb.
 # Everything is built under build/PRESET.
 PRESET ?= release
 JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
 
 .PHONY: all dependencies configure demo test asan tsan debug format format-check tidy man bench \
-  figures tutorial install clean
+  figures tutorial install uninstall deb clean
 
 all: configure
 	cmake --build --preset $(PRESET) --parallel $(JOBS)
@@ -60,8 +60,20 @@ tutorial: all
 	@scripts/install-dependencies.sh --python
 	@scripts/tutorial.sh build/$(PRESET)/bin
 
+# PREFIX is where programs look for what belongs to them, DESTDIR a folder it is put under.
 install: all
-	cmake --install build/$(PRESET) --prefix $(PREFIX)
+	DESTDIR="$(DESTDIR)" cmake --install build/$(PRESET) --prefix "$(abspath $(PREFIX))"
+
+# What the last installation put there.
+uninstall:
+	@sed 's|^|$(DESTDIR)|' build/$(PRESET)/install_manifest.txt | tr '\n' '\0' | xargs -0 rm -f
+	@rm -rf "$(DESTDIR)$(abspath $(PREFIX))/share/attntools" \
+	  "$(DESTDIR)$(abspath $(PREFIX))/share/doc/attntools" "$(DESTDIR)$(abspath $(PREFIX))/include/attntools"
+
+# Debian packages of the programs and of the libraries, in build/PRESET.
+deb: all
+	@scripts/install-dependencies.sh --deb
+	cd build/$(PRESET) && cpack
 
 clean:
 	rm -rf build

@@ -1,18 +1,23 @@
 # How this project's libraries, programs and tests are declared: one call each.
 
+# What all are built with. Who builds on the installed libraries gets the headers and the language.
 add_library(attn_settings INTERFACE)
-target_include_directories(attn_settings INTERFACE ${CMAKE_SOURCE_DIR}/lib)
-target_compile_options(attn_settings INTERFACE -Wall -Wextra -Wshadow -Wconversion
-                                               -Wsign-conversion)
+target_include_directories(attn_settings INTERFACE
+                           $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/lib>
+                           $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/attntools>)
+target_compile_features(attn_settings INTERFACE cxx_std_20)
+install(TARGETS attn_settings EXPORT attntools)
+set(warnings -Wall -Wextra -Wshadow -Wconversion -Wsign-conversion)
+target_compile_options(attn_settings INTERFACE $<BUILD_INTERFACE:${warnings}>)
 # Only what a program really uses is loaded when it starts: OpenBLAS stays out of programs that
 # multiply nothing.
-target_link_options(attn_settings INTERFACE -Wl,--as-needed -Wl,--gc-sections)
-target_compile_options(attn_settings INTERFACE -ffunction-sections -fdata-sections)
+target_link_options(attn_settings INTERFACE $<BUILD_INTERFACE:-Wl,--as-needed$<SEMICOLON>-Wl,--gc-sections>)
+target_compile_options(attn_settings INTERFACE $<BUILD_INTERFACE:-ffunction-sections$<SEMICOLON>-fdata-sections>)
 # a*b+c is rounded once or twice as the source says, never as the optimiser likes: the same
 # bits in every build type.
-target_compile_options(attn_settings INTERFACE -ffp-contract=off)
+target_compile_options(attn_settings INTERFACE $<BUILD_INTERFACE:-ffp-contract=off>)
 target_compile_definitions(attn_settings INTERFACE
-                           $<$<CONFIG:Debug>:_GLIBCXX_ASSERTIONS>)
+                           $<BUILD_INTERFACE:$<$<CONFIG:Debug>:_GLIBCXX_ASSERTIONS>>)
 
 if(ATTNTOOLS_SANITIZE)
   set(sanitize -fsanitize=${ATTNTOOLS_SANITIZE} -fno-omit-frame-pointer)
@@ -60,6 +65,8 @@ function(attn_library name)
   if(NOT ARG_PRIVATE_LINKS MATCHES OpenMP)  # its flag defines a macro
     attn_precompile(attn_${name} lib)
   endif()
+  set_target_properties(attn_${name} PROPERTIES EXPORT_NAME ${name})
+  install(TARGETS attn_${name} EXPORT attntools ARCHIVE COMPONENT development)
   set_property(GLOBAL APPEND PROPERTY ATTNTOOLS_LIBRARIES attn_${name})
 endfunction()
 
@@ -73,7 +80,7 @@ function(attn_tool name)
   target_link_libraries(${name} PRIVATE ${ARG_LINKS} attn_program_options)
   attn_optimise(${name})
   attn_precompile(${name} tool)
-  install(TARGETS ${name} RUNTIME)
+  install(TARGETS ${name} RUNTIME COMPONENT programs)
   set_property(GLOBAL APPEND PROPERTY ATTNTOOLS_PROGRAMS ${name})
 endfunction()
 

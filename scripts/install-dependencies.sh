@@ -6,6 +6,7 @@
 #   scripts/install-dependencies.sh --tidy       also what make format, tidy, tsan, man and all tests need
 #   scripts/install-dependencies.sh --pages      only what scripts/attention_html.py and its test need
 #   scripts/install-dependencies.sh --figures    also what make figures needs
+#   scripts/install-dependencies.sh --deb        also what make deb needs
 #   scripts/install-dependencies.sh --python     also what make tutorial needs
 set -eu
 
@@ -29,9 +30,10 @@ case "${1:-}" in
   --tidy) packages="$packages $tidy_packages" ;;
   --pages) packages=$page_packages ;;
   --figures) packages="$packages $figure_packages" ;;
+  --deb) packages="$packages file dpkg-dev" ;;
   --python) packages="$packages python3" ;;
   "") ;;
-  *) sed -n '2,9s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+  *) sed -n '2,10s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
 esac
 
 wanted=$(missing $packages)
