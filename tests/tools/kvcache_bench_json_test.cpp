@@ -1,6 +1,8 @@
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
 
 #include "support/process.h"
 
@@ -30,11 +32,19 @@ TEST(KvcacheBenchJson, TimesAreWholeAndConsistent) {
     const std::int64_t expected = row.at("cache") == "none" ? n * (n + 1) / 2 : n;
     EXPECT_EQ(row.at("key_rows"), expected) << row;
     EXPECT_LE(row.at("min_ns"), row.at("median_ns"));
-    EXPECT_EQ(row.at("kv_bytes_read").is_null(),
-              row.at("phase") == "prefill" || row.at("cache") == "none")
-        << row;
+    const bool reads = row.at("phase") == "decode" && row.at("cache") != "none";
+    for (const char* key : {"kv_bytes_read", "weight_bytes_read", "bytes_read_per_step",
+                            "read_bytes_per_second", "share_of_reference"}) {
+      EXPECT_EQ(row.at(key).is_null(), !reads) << key << row;
+    }
+    EXPECT_GT(row.at("share_of_sgemm_peak"), 0);
+    EXPECT_TRUE(row.at("storage_error").is_null()) << "numbers are stored as computed";
+    EXPECT_EQ(row.at("step_median_ns").size(),
+              row.at("phase") == "decode" ? static_cast<std::size_t>(n) : 0U);
   }
   EXPECT_EQ(report.at("comparisons").size(), 4U);
+  for (const char* key : {"memory_bytes_per_second", "sgemm_flops_per_second"})
+    EXPECT_GT(report.at("context").at(key), 0) << key;
 }
 
 TEST(KvcacheBenchJson, CountsAloneSayNothingOfTheMachine) {
@@ -46,6 +56,24 @@ TEST(KvcacheBenchJson, CountsAloneSayNothingOfTheMachine) {
     EXPECT_EQ(key.find("_ns"), std::string::npos);
     EXPECT_EQ(key.find("second"), std::string::npos);
   }
+}
+
+TEST(KvcacheBenchJson, EveryLineIsARecordOfItsOwn) {
+  const testing::RunResult result = testing::run_shell(
+      "kvcache-bench --format jsonl --dim 64 --heads 2 --tokens 3 --k-dtype q8_0 --v-dtype f16 "
+      "--repeats 2 --warmup 0 --verbose");
+  ASSERT_EQ(result.status, 0) << result.err;
+  std::istringstream lines(result.out);
+  std::string line;
+  int rows = 0;
+  while (std::getline(lines, line)) {
+    const nlohmann::json row = nlohmann::json::parse(line);
+    EXPECT_EQ(row.at("context").at("repeats"), 2);
+    EXPECT_EQ(row.at("samples_ns").size(), 2U);
+    EXPECT_EQ(row.at("storage_error").is_null(), row.at("cache") == "none") << line;
+    ++rows;
+  }
+  EXPECT_EQ(rows, 3);
 }
 
 TEST(KvcacheBenchJson, OneWayAloneIsNotComparedAndSaysNull) {

@@ -172,7 +172,7 @@ void declare(cli::OptionTable& table, BenchOptions& o) {
   cli::input_option(table, o.input, "checkpoint whose model decodes, - for stdin; else one layer");
   table.choice("preset", o.preset, {"tutorial", "long-context"},
                "runs whose reports compare: one layer of width 512, 512 tokens with a cache and "
-               "without; 8 and 1 kv heads after 8192 tokens");
+               "without; 8 and 1 kv heads after 8192 tokens; 5 rounds after 1 to warm up");
   table
       .custom(
           "model", "NAME", [&o](std::string_view name) { take_model(name, o); },

@@ -16,8 +16,12 @@ Interleaving rounds_of(const BenchOptions& o, double round_seconds, const cli::S
   constexpr double kPatience = 20;
   Interleaving how;
   how.seed = static_cast<std::uint64_t>(o.seed);
-  // Reports of a preset are to be compared: as many rounds on every machine.
-  if (!o.repeats && !o.warmup && o.preset.empty()) {
+  if (!o.preset.empty()) {
+    // Their reports are to be compared: as many rounds on every machine, and not too many for a
+    // slow one.
+    how.warmup = 1;
+    how.repeats = 5;
+  } else if (!o.repeats && !o.warmup) {
     const Index usual = how.repeats;
     how = within_budget(how, round_seconds, kPatience);
     if (how.repeats < usual) {

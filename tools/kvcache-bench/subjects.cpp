@@ -66,12 +66,12 @@ std::unique_ptr<Transformer<float>> windowed(std::unique_ptr<Transformer<float>>
 
 // How subjects are made, whichever they are.
 struct Making {
-  Index capacity;
-  int threads;
-  std::uint64_t seed;
-  Index page_size;
-  Index caches;  // side by side
-  bool least;    // counts are all that is wanted
+  Index capacity = 1;
+  int threads = 1;
+  std::uint64_t seed = 0;
+  Index page_size = kPageRows;
+  Index caches = 1;    // side by side
+  bool least = false;  // counts are all that is wanted
 };
 
 Subjects checkpoint_subject(const BenchOptions& o, const Making& how, std::string& history) {
@@ -145,9 +145,14 @@ Subjects layer_subjects(const BenchOptions& o, const Making& how) {
 }  // namespace
 
 Subjects make_subjects(const BenchOptions& o, Index capacity, std::string& history) {
-  const Making how{
-      capacity,    static_cast<int>(o.threads),           static_cast<std::uint64_t>(o.seed),
-      o.page_size, static_cast<Index>(ways_of(o).size()), o.counts_only && !o.verify};
+  Making how;
+  how.capacity = capacity;
+  how.least = o.counts_only && !o.verify;
+  // The least there is to compute is not worth waking a second thread.
+  how.threads = how.least ? 1 : static_cast<int>(o.threads);
+  how.seed = static_cast<std::uint64_t>(o.seed);
+  how.page_size = o.page_size;
+  how.caches = static_cast<Index>(ways_of(o).size());
   if (!o.input.empty()) return checkpoint_subject(o, how, history);
   return o.random_model() ? model_subjects(o, how) : layer_subjects(o, how);
 }
