@@ -49,6 +49,10 @@ man: all
 bench: all
 	tests/bench/bench.py --build build/$(PRESET) $(BENCH_OPTIONS)
 
+# Instructions of the kernels beside those recorded, by valgrind: on any machine, however busy.
+bench-instructions: all
+	tests/bench/instructions.py --bench-side build/$(PRESET)/tests/bench_side
+
 # The tutorial's pictures, made by our programs and drawn with Matplotlib: in OUT.
 OUT ?= build/figures
 figures: all
