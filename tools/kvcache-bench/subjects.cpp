@@ -74,6 +74,12 @@ struct Making {
   bool least = false;  // counts are all that is wanted
 };
 
+// Beside the parameters.
+double model_bytes(ModelConfig config, const Making& how) {
+  if (how.least) config.dim = config.mlp_hidden = config.vocab_size = 1;
+  return model_subject_bytes(config, how.capacity, how.caches);
+}
+
 Subjects checkpoint_subject(const BenchOptions& o, const Making& how, std::string& history) {
   ReadLimits limits;
   limits.max_bytes = o.max_bytes;
@@ -85,7 +91,7 @@ Subjects checkpoint_subject(const BenchOptions& o, const Making& how, std::strin
                                 enum_name(config.arch)));
   }
   config.window = o.window.value_or(0);
-  require_memory("decoding", model_subject_bytes(config, how.capacity, how.caches));
+  require_memory("decoding", model_bytes(config, how));
   Subjects subjects;
   if (how.least) {
     subjects.push_back(
@@ -104,7 +110,7 @@ Subjects model_subjects(const BenchOptions& o, const Making& how) {
   double bytes = 0;
   for (const Index kv_heads : o.kv_heads) {
     ModelConfig config = shaped_model(o, kv_heads, how.capacity);
-    bytes += model_subject_bytes(config, how.capacity, how.caches);
+    bytes += model_bytes(config, how);
     if (!how.least) bytes += sizeof(float) * static_cast<double>(count_parameters(config).total);
     configs.push_back(std::move(config));
   }
@@ -129,7 +135,9 @@ Subjects layer_subjects(const BenchOptions& o, const Making& how) {
   LayerShape shape = o.layer;
   for (const Index kv_heads : o.kv_heads) {
     shape.kv_heads = kv_heads;
-    bytes += layer_subject_bytes(shape, how.capacity, how.caches);
+    LayerShape computed = shape;
+    if (how.least) computed.dim = 1;
+    bytes += layer_subject_bytes(computed, how.capacity, how.caches);
   }
   require_memory("decoding", bytes);
   Subjects subjects;
