@@ -29,7 +29,9 @@ TEST(AttentionCost, BothWaysComputeTheSameAndMemoryGrowsAsTheLawSays) {
     EXPECT_GE(point.whole_bytes, 4 * point.seq_len * point.seq_len * 4);
   }
   const CostExponents law = cost_exponents(points);
-  EXPECT_NEAR(law.fast_memory, 1, 0.15);   // a tile of scores is there whatever the length
+  // At most linear. A tile of scores is there whatever the length, at these a fifth of all.
+  EXPECT_LT(law.fast_memory, 1.05);
+  EXPECT_GT(law.fast_memory, 0.7);
   EXPECT_NEAR(law.whole_memory, 2, 0.15);  // out is there too
 }
 
