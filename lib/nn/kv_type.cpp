@@ -8,9 +8,11 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <type_traits>
 
 #include "core/dtype.h"
 #include "core/error.h"
+#include "ops/unpack.h"
 
 namespace attn {
 namespace {
@@ -60,13 +62,6 @@ BlockQ8 pack_q8(const float* x) {
   return block;
 }
 
-void unpack_q8(const BlockQ8& block, float* x) {
-  const float factor = f16_to_float(block.factor);
-  for (std::size_t i = 0; i < block.numbers.size(); ++i) {
-    x[i] = factor * static_cast<float>(block.numbers[i]);
-  }
-}
-
 std::uint8_t four_bits(float x) {
   return static_cast<std::uint8_t>(std::clamp(static_cast<int>(x + 8.5F), 0, 15));
 }
@@ -83,14 +78,6 @@ BlockQ4 pack_q4(const float* x) {
   return block;
 }
 
-void unpack_q4(const BlockQ4& block, float* x) {
-  const float factor = f16_to_float(block.factor);
-  for (std::size_t i = 0; i < block.numbers.size(); ++i) {
-    x[i] = factor * static_cast<float>((block.numbers[i] & 15) - 8);
-    x[i + 16] = factor * static_cast<float>((block.numbers[i] >> 4) - 8);
-  }
-}
-
 template <class Packed, class T, class Pack>
 void encode_blocks(const T* row, Index width, std::byte* bytes, const Pack& pack) {
   std::array<float, kBlock> x;
@@ -103,18 +90,6 @@ void encode_blocks(const T* row, Index width, std::byte* bytes, const Pack& pack
   }
 }
 
-template <class Packed, class T, class Unpack>
-void decode_blocks(const std::byte* bytes, Index width, T* row, const Unpack& unpack) {
-  std::array<float, kBlock> x;
-  for (Index first = 0; first < width; first += kBlock) {
-    Packed packed;
-    std::memcpy(&packed, bytes, sizeof packed);
-    bytes += sizeof packed;
-    unpack(packed, x.data());
-    std::transform(x.begin(), x.end(), row + first, [](float value) { return T{value}; });
-  }
-}
-
 template <class T, class Pack>
 void encode_halves(const T* row, Index width, std::byte* bytes, const Pack& pack) {
   for (Index i = 0; i < width; ++i) {
@@ -123,12 +98,18 @@ void encode_halves(const T* row, Index width, std::byte* bytes, const Pack& pack
   }
 }
 
+// block_bytes: of 32 numbers.
 template <class T, class Unpack>
-void decode_halves(const std::byte* bytes, Index width, T* row, const Unpack& unpack) {
-  for (Index i = 0; i < width; ++i) {
-    std::uint16_t half = 0;
-    std::memcpy(&half, bytes + 2 * i, sizeof half);
-    row[i] = T{unpack(half)};
+void decode(const std::byte* bytes, Index width, Index block_bytes, T* row, const Unpack& unpack) {
+  if constexpr (std::is_same_v<T, float>) {
+    unpack(bytes, width, row);
+  } else {
+    std::array<float, kBlock> x;
+    for (Index first = 0; first < width; first += kBlock, bytes += block_bytes) {
+      const Index count = std::min(kBlock, width - first);
+      unpack(bytes, count, x.data());
+      std::copy_n(x.begin(), count, row + first);
+    }
   }
 }
 
@@ -215,16 +196,16 @@ void kv_decode(KvType type, const std::byte* bytes, Index width, T* row) {
       std::memcpy(row, bytes, static_cast<std::size_t>(width) * sizeof(T));
       return;
     case KvType::kF16:
-      decode_halves(bytes, width, row, f16_to_float);
+      decode(bytes, width, 2 * kBlock, row, unpack_f16);
       return;
     case KvType::kBF16:
-      decode_halves(bytes, width, row, bf16_to_float);
+      decode(bytes, width, 2 * kBlock, row, unpack_bf16);
       return;
     case KvType::kQ8_0:
-      decode_blocks<BlockQ8>(bytes, width, row, unpack_q8);
+      decode(bytes, width, Index{sizeof(BlockQ8)}, row, unpack_q8_0);
       return;
     case KvType::kQ4_0:
-      decode_blocks<BlockQ4>(bytes, width, row, unpack_q4);
+      decode(bytes, width, Index{sizeof(BlockQ4)}, row, unpack_q4_0);
       return;
   }
 }
