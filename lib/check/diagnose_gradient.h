@@ -20,8 +20,8 @@ inline constexpr Index kMostGradientsTried = Index{1} << 20;
 
 /// Names of the known mistakes under each of which the backward pass gives all that was recorded,
 /// the most specific first; where none does, of those that give single tensors of it; else
-/// "numeric-error". Empty where no gradient failed. Beyond kMostGradientsTried weights only what the
-/// numbers themselves show.
+/// "numeric-error". Empty where no gradient failed. Beyond kMostGradientsTried weights only what
+/// the numbers themselves show.
 std::vector<std::string> diagnose_gradient(const GradientFindings& findings, int threads);
 
 }  // namespace attn
