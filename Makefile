@@ -67,10 +67,11 @@ tutorial: all
 # PREFIX is where programs look for what belongs to them, DESTDIR a folder it is put under.
 install: all
 	DESTDIR="$(DESTDIR)" cmake --install build/$(PRESET) --prefix "$(abspath $(PREFIX))"
+	@cp build/$(PRESET)/install_manifest.txt build/$(PRESET)/installed.txt
 
 # What the last installation put there.
 uninstall:
-	@sed 's|^|$(DESTDIR)|' build/$(PRESET)/install_manifest.txt | tr '\n' '\0' | xargs -0 rm -f
+	@sed 's|^|$(DESTDIR)|' build/$(PRESET)/installed.txt | tr '\n' '\0' | xargs -0 rm -f
 	@rm -rf "$(DESTDIR)$(abspath $(PREFIX))/share/attntools" \
 	  "$(DESTDIR)$(abspath $(PREFIX))/share/doc/attntools" "$(DESTDIR)$(abspath $(PREFIX))/include/attntools"
 
