@@ -1,4 +1,4 @@
-// Mistakes about keys and values in pages: which page a block is read from, and how a page is read.
+// Mistakes about keys and values in pages: which page a block is read from.
 
 #include <fmt/format.h>
 
@@ -9,37 +9,15 @@
 #include <utility>
 #include <vector>
 
-#include "check/supposition_list.h"
-#include "check/tensor_layout.h"
+#include "check/suppositions_pages.h"
 
 namespace attn {
 namespace {
 
 using Problem = AttentionProblem;
 
-// The rows of the pages that a problem is about. None where another mistake has changed its heads.
-std::optional<KeyBox> box_of(const Problem& problem) {
-  if (!problem.pages) return std::nullopt;
-  KeyBox box{0, problem.batch(), 0, problem.kv_heads(), 0, problem.kv_len()};
-  if (problem.cut) {
-    box.sequence = problem.cut->first_sequence;
-    box.kv_head = problem.cut->first_kv_head;
-    box.key = problem.cut->first_key;
-  }
-  if (box.kv_head + box.kv_heads > problem.pages->kv_heads()) return std::nullopt;
-  return box;
-}
-
-struct Pools {
-  bool k, v;
-  const char* text;  // before a detail
-};
-
-constexpr Pools kBoth = {true, true, ""};
-constexpr Pools kPools[] = {kBoth, {true, false, "keys alone: "}, {false, true, "values alone: "}};
-
-void read_anew(Problem& problem, const Pools& pools, const PageOf& page_of) {
-  const auto box = box_of(problem);
+void read_anew(Problem& problem, const PagePools& pools, const PageOf& page_of) {
+  const auto box = rows_in_pages(problem);
   if (!box) return;
   const KeyPages& pages = *problem.pages;
   if (pools.k) problem.k = gathered(pages, pages.k, *box, page_of);
@@ -70,7 +48,7 @@ class PageReadings {
   void add(const char* text, const PageOf& page_of) {
     const auto read = pages_read(*list_.problem().pages, page_of);
     if (!read || !told_.insert(*read).second) return;
-    for (const Pools& pools : kPools) {
+    for (const PagePools& pools : kPagePools) {
       Supposition& one =
           list_.seen(name_, [pools, page_of](Problem& p) { read_anew(p, pools, page_of); })
               .says(fmt::format("{}{}", pools.text, text));
@@ -180,119 +158,6 @@ void suppose_other_rows(SuppositionList& list) {
       [](Index b, Index count) { return (b + count - 1) % count; });
 }
 
-// Positions are split by another size of page than the pool has.
-void suppose_page_sizes(SuppositionList& list) {
-  const KeyPages& given = *list.problem().pages;
-  const Index size = given.page_size();
-  for (const Index wrong : {size / 2, size * 2, size - 1, size + 1}) {
-    if (wrong < 1 || wrong == size) continue;
-    for (const bool stride_too : {false, true}) {
-      list.seen("page-size",
-                [wrong, stride_too](Problem& p) {
-                  const auto box = box_of(p);
-                  if (!box) return;
-                  // Rows one by one: a pool whose pages have one row each.
-                  const Index right = p.pages->page_size();
-                  KeyPages rows;
-                  rows.packed = p.pages->packed;
-                  rows.lens = p.pages->lens;
-                  const auto as_rows = [&](const Tensor<double>& pool) {
-                    Tensor<double> flat = swap_layout(pool);
-                    flat.shape = {pool.dim(0) * right, pool.dim(1), 1, pool.dim(3)};
-                    return flat;
-                  };
-                  rows.k = as_rows(p.pages->k);
-                  rows.v = as_rows(p.pages->v);
-                  rows.table = Tensor<Index>({p.pages->sequences(), 0});
-                  const Index stride = stride_too ? wrong : right;
-                  const auto row_of = [&p, wrong, stride](const KeyPages&, Index b, Index j) {
-                    const Index page = page_by_table(*p.pages, b, j / wrong);
-                    return page < 0 ? -1 : page * stride + j % wrong;
-                  };
-                  p.k = gathered(rows, rows.k, *box, row_of);
-                  p.v = gathered(rows, rows.v, *box, row_of);
-                })
-          .says(
-              fmt::format("key j is read from page j / {} of its table where pages have {} rows{}",
-                          wrong, size, stride_too ? ", and pages are as far apart" : ""))
-          .alone();
-    }
-  }
-}
-
-// A page's rows and heads taken for each other: (rows, heads) in memory read as (heads, rows), or
-// the other way round.
-Tensor<double> exchanged(const Tensor<double>& pool, bool rows_first) {
-  Tensor<double> wrong = pool;
-  const Index heads = pool.dim(1);
-  const Index rows = pool.dim(2);
-  const Index features = pool.dim(3);
-  for (Index page = 0; page < pool.dim(0); ++page) {
-    const Index start = page * heads * rows;
-    for (Index h = 0; h < heads; ++h) {
-      for (Index r = 0; r < rows; ++r) {
-        const Index line = rows_first ? h * rows + r : r * heads + h;
-        const Index from = rows_first ? line % heads * rows + line / heads : line;
-        std::copy_n(pool.data() + (start + from) * features, features,
-                    wrong.data() + (start + h * rows + r) * features);
-      }
-    }
-  }
-  return wrong;
-}
-
-void suppose_page_layouts(SuppositionList& list) {
-  const KeyPages& given = *list.problem().pages;
-  if (given.kv_heads() < 2 || given.page_size() < 2) return;
-  for (const bool rows_first : {true, false}) {
-    for (const Pools& pools : kPools) {
-      list.seen("head-layout",
-                [rows_first, pools](Problem& p) {
-                  const auto box = box_of(p);
-                  if (!box) return;
-                  const KeyPages& pages = *p.pages;
-                  if (pools.k) {
-                    p.k = gathered(pages, exchanged(pages.k, rows_first), *box, page_by_table);
-                  }
-                  if (pools.v) {
-                    p.v = gathered(pages, exchanged(pages.v, rows_first), *box, page_by_table);
-                  }
-                })
-          .says(fmt::format("{}pages are {} in memory, read as {}", pools.text,
-                            rows_first ? "(page_size, kv_heads)" : "(kv_heads, page_size)",
-                            rows_first ? "(kv_heads, page_size)" : "(page_size, kv_heads)"))
-          .alone();
-    }
-  }
-}
-
-// Keys beyond a sequence's length, to the end of its last page or of its row of the table.
-void suppose_tails(SuppositionList& list) {
-  const KeyPages& given = *list.problem().pages;
-  if (given.packed || list.problem().cut || list.problem().mask) return;
-  const auto longer = [&list](const char* text, auto length_of) {
-    list.seen("padding-ignored",
-              [length_of](Problem& p) {
-                if (!p.pages || p.cut || p.mask || p.kv_lens.empty()) return;
-                const KeyPages& pages = *p.pages;
-                Index keys = p.kv_len();
-                for (std::size_t b = 0; b < p.kv_lens.size(); ++b) {
-                  p.kv_lens[b] = length_of(pages, static_cast<Index>(b));
-                  keys = std::max(keys, p.kv_lens[b]);
-                }
-                const KeyBox box = all_keys(pages, keys);
-                p.k = gathered(pages, pages.k, box, page_by_table);
-                p.v = gathered(pages, pages.v, box, page_by_table);
-              })
-        .says(text)
-        .alone();
-  };
-  longer("each sequence is read to the end of its last page",
-         [](const KeyPages& pages, Index b) { return pages.blocks_of(b) * pages.page_size(); });
-  longer("each sequence is read to the end of its row of block_table",
-         [](const KeyPages& pages, Index) { return pages.blocks() * pages.page_size(); });
-}
-
 }  // namespace
 
 void suppose_pages(SuppositionList& list) {
@@ -300,9 +165,7 @@ void suppose_pages(SuppositionList& list) {
   suppose_no_table(list);
   suppose_orders(list);
   if (list.problem().pages->sequences() > 1) suppose_other_rows(list);
-  suppose_page_sizes(list);
-  suppose_page_layouts(list);
-  suppose_tails(list);
+  suppose_page_rows(list);
 }
 
 }  // namespace attn

@@ -11,6 +11,7 @@
 #include "check/merge_answers.h"
 #include "check/merge_case.h"
 #include "check/merge_check.h"
+#include "check/merge_whole.h"
 #include "check/problems.h"
 #include "check/reference_attention.h"
 #include "core/error.h"
