@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -133,6 +134,47 @@ Tensor<double> gathered(const KeyPages& pages, const Tensor<double>& pool, const
     }
   }
   return rows;
+}
+
+KeyPages scattered(const Tensor<double>& k, const Tensor<double>& v, std::vector<Index> lens,
+                   Index page_size, Rng& rng) {
+  KeyPages pages;
+  pages.lens = std::move(lens);
+  const Index batch = k.dim(0);
+  pages.table = Tensor<Index>({batch, (k.dim(2) + page_size - 1) / page_size + 1});
+  std::fill(pages.table.values.begin(), pages.table.values.end(), -1);
+  pages.k = Tensor<double>({0, k.dim(1), page_size, k.dim(3)});  // says what blocks_of asks
+  Index needed = 0;
+  for (Index b = 0; b < batch; ++b) needed += pages.blocks_of(b);
+  std::vector<Index> order(static_cast<std::size_t>(needed + 2));
+  std::iota(order.begin(), order.end(), Index{0});
+  for (std::size_t n = order.size(); n > 1; --n) {
+    std::swap(order[n - 1], order[static_cast<std::size_t>(rng.below(static_cast<Index>(n)))]);
+  }
+  auto page = order.begin();
+  for (Index b = 0; b < batch; ++b) {
+    for (Index block = 0; block < pages.blocks_of(b); ++block) {
+      pages.table.data()[b * pages.blocks() + block] = *page++;
+    }
+  }
+  const auto pool_of = [&](const Tensor<double>& rows) {
+    const Index features = rows.dim(3);
+    Tensor<double> pool({needed + 2, rows.dim(1), page_size, features});
+    for (double& value : pool.values) value = rng.normal();
+    for (Index b = 0; b < batch; ++b) {
+      for (Index j = 0; j < pages.length(b); ++j) {
+        const Index at = pages.page_at(b, j / page_size) * rows.dim(1);
+        for (Index h = 0; h < rows.dim(1); ++h) {
+          std::copy_n(rows.data() + ((b * rows.dim(1) + h) * rows.dim(2) + j) * features, features,
+                      pool.data() + ((at + h) * page_size + j % page_size) * features);
+        }
+      }
+    }
+    return pool;
+  };
+  pages.k = pool_of(k);
+  pages.v = pool_of(v);
+  return pages;
 }
 
 std::vector<Index> packed_starts(const std::vector<Index>& lens) {

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/rng.h"
 #include "core/tensor.h"
 
 namespace attn {
@@ -73,6 +74,11 @@ Index page_by_table(const KeyPages& pages, Index sequence, Index block);
 /// where there is no page.
 Tensor<double> gathered(const KeyPages& pages, const Tensor<double>& pool, const KeyBox& box,
                         const PageOf& page_of);
+
+/// Keys and values of (batch, kv_heads, rows, features) put into a pool of shuffled pages, with two
+/// more than are needed; random numbers where no key of these stands, -1 where the table ends.
+KeyPages scattered(const Tensor<double>& k, const Tensor<double>& v, std::vector<Index> lens,
+                   Index page_size, Rng& rng);
 
 /// 0 and the end of each packed sequence.
 std::vector<Index> packed_starts(const std::vector<Index>& lens);

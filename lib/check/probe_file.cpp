@@ -15,8 +15,16 @@ TensorSet probe_file(const KernelProbe& probe, const ProbeSettings& settings) {
   const DType type = rules.dtype == DType::kF16 ? DType::kF16 : wide;
   TensorSet set;
   set.put("q", from_bhsd(problem.q, layout), type);
-  set.put("k", from_bhsd(problem.k, layout), type);
-  set.put("v", from_bhsd(problem.v, layout), type);
+  if (problem.pages) {
+    const KeyPages& pages = *problem.pages;
+    set.put("k_pages", swap_layout(pages.k), type);
+    set.put("v_pages", swap_layout(pages.v), type);
+    const std::vector<double> entries(pages.table.values.begin(), pages.table.values.end());
+    set.put("block_table", Tensor<double>(pages.table.shape, entries), DType::kI32);
+  } else {
+    set.put("k", from_bhsd(problem.k, layout), type);
+    set.put("v", from_bhsd(problem.v, layout), type);
+  }
   const auto line = [&](const char* name, const auto& values, DType as) {
     if (values.empty()) return;
     const std::vector<double> numbers(values.begin(), values.end());
@@ -61,6 +69,7 @@ TensorSet probe_file(const KernelProbe& probe, const ProbeSettings& settings) {
   say("fully_masked", rules.fully_masked == FullyMasked::kZero ? "zero" : "nan");
   if (heads_are_joined(layout)) say("heads", problem.heads());
   say("kv_heads", problem.kv_heads());
+  if (problem.pages) say("pages_layout", pages_layout_name(PagesLayout::kNhd));
   return set;
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <memory>
 #include <utility>
 
 #include "check/case_file.h"
@@ -66,6 +67,7 @@ class ProbeMaker {
   static constexpr Index kBatch = 2;
   static constexpr Index kRows = 24;
   static constexpr Index kLongest = 129;
+  static constexpr Index kPageSize = 4;
   // Half a gigabyte in float64.
   static constexpr Index kMostNumbers = Index{1} << 26;
 
@@ -215,6 +217,13 @@ class ProbeMaker {
         }
         add("alibi", "slopes ignored, of the wrong sign, or of another head", std::move(asked));
         return;
+      case ProbeInput::kPages:
+        problem.kv_lens = {kRows - 5, 7};
+        problem.pages = std::make_shared<const KeyPages>(
+            scattered(problem.k, problem.v, problem.kv_lens, kPageSize, rng_));
+        add("pages", "a block table ignored, or read in another order; the rest of last pages",
+            std::move(asked));
+        return;
     }
   }
 
@@ -247,6 +256,13 @@ class ProbeMaker {
     for (Tensor<double>* tensor : {&problem.q, &problem.k, &problem.v}) {
       for (double& value : tensor->values) value = in_type(value, type);
     }
+    if (problem.pages) {
+      KeyPages pages = *problem.pages;
+      for (Tensor<double>* pool : {&pages.k, &pages.v}) {
+        for (double& value : pool->values) value = in_type(value, type);
+      }
+      problem.pages = std::make_shared<const KeyPages>(std::move(pages));
+    }
     // A mask and slopes come in float32 unless all is float64.
     const DType side = type == DType::kF64 ? DType::kF64 : DType::kF32;
     if (problem.mask) {
@@ -275,6 +291,7 @@ std::optional<ProbeInput> parse_probe_input(std::string_view word) {
   if (plain == "kv-lens") return ProbeInput::kKvLens;
   if (plain == "sinks") return ProbeInput::kSinks;
   if (plain == "alibi-slopes") return ProbeInput::kAlibiSlopes;
+  if (plain == "pages") return ProbeInput::kPages;
   return std::nullopt;
 }
 

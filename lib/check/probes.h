@@ -12,9 +12,9 @@
 namespace attn {
 
 /// Inputs that a kernel takes beside q, k and v.
-enum class ProbeInput { kMask, kAdditiveMask, kKvLens, kSinks, kAlibiSlopes };
+enum class ProbeInput { kMask, kAdditiveMask, kKvLens, kSinks, kAlibiSlopes, kPages };
 
-/// "mask", "additive-mask", "kv-lens", "sinks", "alibi-slopes"; nothing for another word.
+/// "mask", "additive-mask", "kv-lens", "sinks", "alibi-slopes", "pages"; nothing for another word.
 std::optional<ProbeInput> parse_probe_input(std::string_view word);
 
 /// The kernel that probes are for.

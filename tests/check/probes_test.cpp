@@ -65,8 +65,8 @@ TEST(Probes, AnHonestOutputPasses) {
     settings.rules.dtype = std::string(layout) == "bshd" ? DType::kF16 : DType::kF32;
     settings.rules.causal = true;
     settings.rules.kv_heads = 2;
-    settings.inputs = {ProbeInput::kMask, ProbeInput::kAdditiveMask, ProbeInput::kKvLens,
-                       ProbeInput::kSinks, ProbeInput::kAlibiSlopes};
+    settings.inputs = {ProbeInput::kMask,  ProbeInput::kAdditiveMask, ProbeInput::kKvLens,
+                       ProbeInput::kSinks, ProbeInput::kAlibiSlopes,  ProbeInput::kPages};
     for (const KernelProbe& probe : make_probes(settings)) {
       TensorSet set = probe_file(probe, settings);
       const AttentionAnswer answer = reference_attention(probe.asked.problem, false, 1);

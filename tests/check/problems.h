@@ -1,10 +1,8 @@
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <memory>
-#include <numeric>
 #include <utility>
 
 #include "check/attention_problem.h"
@@ -101,48 +99,14 @@ inline AttentionProblem any_problem(std::uint64_t seed) {
   return problem;
 }
 
-/// The same keys and values in pages of a shuffled pool that has pages to spare. The lengths are
-/// those of the problem, else all keys of each sequence. The rest of last pages is
-/// random.
+/// The same keys and values in pages of a shuffled pool. The lengths are those of the problem, else
+/// all keys of each sequence.
 inline AttentionProblem in_pages(AttentionProblem problem, Index page_size, std::uint64_t seed) {
   Rng rng(seed, RandomPurpose::kExample, 2);
-  KeyPages pages;
-  const Index batch = problem.batch();
-  pages.lens = problem.kv_lens;
-  if (pages.lens.empty()) pages.lens.assign(static_cast<std::size_t>(batch), problem.kv_len());
-  problem.kv_lens = pages.lens;
-  const Index blocks = (problem.kv_len() + page_size - 1) / page_size + 1;
-  const Index pool = batch * blocks + 2;
-  std::vector<Index> free(static_cast<std::size_t>(pool));
-  std::iota(free.begin(), free.end(), Index{0});
-  for (std::size_t n = free.size(); n > 1; --n) {
-    std::swap(free[n - 1], free[static_cast<std::size_t>(rng.below(static_cast<Index>(n)))]);
+  if (problem.kv_lens.empty()) {
+    problem.kv_lens.assign(static_cast<std::size_t>(problem.batch()), problem.kv_len());
   }
-  pages.table = Tensor<Index>({batch, blocks});
-  std::fill(pages.table.values.begin(), pages.table.values.end(), -1);
-  const auto scatter = [&](const Tensor<double>& rows) {
-    const Index heads = rows.dim(1);
-    const Index features = rows.dim(3);
-    Tensor<double> paged = normal_tensor({pool, heads, page_size, features}, rng);
-    auto page = free.begin();
-    for (Index b = 0; b < batch; ++b) {
-      const Index length = pages.lens[static_cast<std::size_t>(b)];
-      for (Index block = 0; block * page_size < length; ++block, ++page) {
-        pages.table.data()[b * blocks + block] = *page;
-        for (Index h = 0; h < heads; ++h) {
-          for (Index slot = 0; slot < page_size; ++slot) {
-            const Index j = block * page_size + slot;
-            double* to = paged.data() + ((*page * heads + h) * page_size + slot) * features;
-            const double* from = rows.data() + ((b * heads + h) * rows.dim(2) + j) * features;
-            if (j < length) std::copy_n(from, features, to);
-          }
-        }
-      }
-    }
-    return paged;
-  };
-  pages.k = scatter(problem.k);
-  pages.v = scatter(problem.v);
+  KeyPages pages = scattered(problem.k, problem.v, problem.kv_lens, page_size, rng);
   problem.pages = std::make_shared<const KeyPages>(std::move(pages));
   return problem;
 }

@@ -134,16 +134,17 @@ void declare_probe(cli::OptionTable& table, CheckOptions& o) {
             for (const std::string_view word : split(text, ',')) {
               const auto input = parse_probe_input(word);
               if (!input) {
-                throw UsageError(fmt::format(
-                    "--probe-inputs: want mask, additive-mask, kv-lens, sinks or alibi-slopes, got "
-                    "'{}'",
-                    escaped(word)));
+                throw UsageError(
+                    fmt::format("--probe-inputs: want mask, additive-mask, kv-lens, sinks, "
+                                "alibi-slopes or pages, got "
+                                "'{}'",
+                                escaped(word)));
               }
               o.probe_inputs.push_back(*input);
             }
           },
-          "what else it takes: mask, additive-mask, kv-lens, sinks, alibi-slopes")
-      .completes({"mask", "additive-mask", "kv-lens", "sinks", "alibi-slopes"});
+          "what else it takes: mask, additive-mask, kv-lens, sinks, alibi-slopes, pages")
+      .completes({"mask", "additive-mask", "kv-lens", "sinks", "alibi-slopes", "pages"});
 }
 
 void declare_rules(cli::OptionTable& table, CaseAttributes& rules) {
