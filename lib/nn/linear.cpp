@@ -9,10 +9,14 @@
 namespace attn {
 namespace {
 
-// Rows of a block where there are many, and numbers of the matrix in a block of outputs where
-// there are few (decoding, where reading the matrix is the work). A row's bits depend on its
-// block, so these constants are part of the result and the number of threads is not.
-constexpr Index kBlockRows = 128;
+// Blocks, which threads share: of rows where there are so many that each thread finds enough, else
+// of outputs, since each product copies its whole part of the matrix first. Few rows (decoding,
+// where reading the matrix is the work) take small blocks. A row's bits depend on its block, so
+// these constants are part of the result and the number of threads is not.
+constexpr Index kBlockRows = 256;
+constexpr Index kManyRows = 4 * kBlockRows;
+constexpr Index kBlockOutputs = 192;
+constexpr Index kFewRowsOfX = 128;
 constexpr Index kBlockNumbers = Index{1} << 14;
 constexpr Index kLeastBlockOutputs = 64;
 // What reading a number of the matrix from memory costs, in multiplications.
@@ -37,15 +41,18 @@ Matrix<T> Linear<T>::forward(const Pass<T>& pass, In<T> x) const {
     if (bias_) add_row<T>(pass.values + bias_->offset + first_output, result);
   };
   const int threads = pass.work.threads_for(std::max(x.rows(), kReading) * weight.size());
-  if (x.rows() >= 2 * kBlockRows) {
+  const bool small = weight.size() < 2 * kBlockNumbers;
+  if (x.rows() >= (small ? 2 * kBlockRows : kManyRows)) {
     const Index blocks = (x.rows() + kBlockRows - 1) / kBlockRows;
     parallel_for(blocks, threads, [&](Index i, int) {
       const Index first = i * kBlockRows;
       const Index count = std::min(kBlockRows, x.rows() - first);
       block(x.row_block(first, count), weight, 0, y.row_block(first, count));
     });
-  } else if (weight.size() >= 2 * kBlockNumbers) {
-    const Index outputs = std::max(kLeastBlockOutputs, kBlockNumbers / in() / 64 * 64);
+  } else if (!small) {
+    const Index outputs = x.rows() > kFewRowsOfX
+                              ? kBlockOutputs
+                              : std::max(kLeastBlockOutputs, kBlockNumbers / in() / 64 * 64);
     const Index blocks = (out() + outputs - 1) / outputs;
     parallel_shares(blocks, threads, [&](Index i, int) {
       const Index first = i * outputs;
