@@ -87,79 +87,100 @@ void CacheExperiment::verify(bool outputs) {
   }
 }
 
+// What the ways of one subject and prompt give, step by step, of the longest work.
+struct CacheExperiment::Group {
+  // What the first way of each pair of types gave, by which the others are judged.
+  struct Reference {
+    CacheWay types;
+    std::vector<float> outputs;
+  };
+
+  Index subject;
+  Index prompt;
+  Index first;  // tokens of the first step, and of all
+  Index total;
+  Index width;
+  std::vector<Reference> references = {};
+
+  Index steps() const { return total - first + 1; }
+  bool has(const Way& way) const { return way.subject == subject && way.work.prompt == prompt; }
+  const Reference* find(const CacheWay& types) const {
+    for (const Reference& one : references) {
+      if (one.types.same_types(types)) return &one;
+    }
+    return nullptr;
+  }
+  Matrix<const float> all(const std::vector<float>& outputs) const {
+    return {outputs.data(), steps(), width};
+  }
+  // After so many tokens in all.
+  Matrix<const float> after(const std::vector<float>& outputs, Index tokens) const {
+    return {outputs.data() + (tokens - first) * width, 1, width};
+  }
+};
+
 // All work of one prompt: the longest is run, the others are its beginnings.
 void CacheExperiment::verify_group(Index index, Index prompt, bool compare) {
   DecodeWork longest{prompt, 0};
   for (const DecodeWork& one : work_) {
     if (one.prompt == prompt) longest.new_tokens = std::max(longest.new_tokens, one.new_tokens);
   }
-  const Index width = subject(index).width();
-  const Index steps = longest.total() - longest.first() + 1;
-  const auto in_group = [&](const Way& way) {
-    return way.subject == index && way.work.prompt == prompt;
-  };
-  const auto run = [&](const CacheWay& cache, std::vector<float>& outputs) {
-    return run_plan(subject(index), {cache, longest.first(), longest.total()},
-                    {outputs.data(), steps, width});
-  };
-  // What the first way of each pair of types gave, by which the others are judged.
-  struct Reference {
-    CacheWay types;
-    std::vector<float> outputs;
-  };
-  std::vector<Reference> references;
-  const auto reference_of = [&](const CacheWay& cache) -> const Reference* {
-    for (const Reference& one : references) {
-      if (one.types.same_types(cache)) return &one;
-    }
-    return nullptr;
-  };
-  const auto matrix = [&](const std::vector<float>& outputs, Index first, Index count) {
-    return Matrix<const float>(outputs.data() + first * width, count, width);
-  };
-  for (const CacheWay& cache : caches_) {
-    std::vector<float> outputs = rows_for(steps, width);
-    const DecodeRun done = run(cache, outputs);
-    std::optional<OutputDifference> found;
-    const Reference* reference = reference_of(cache);
-    if (compare && reference != nullptr)
-      found = output_difference(matrix(reference->outputs, 0, steps), matrix(outputs, 0, steps));
-    // One layer that goes step by step is given the same numbers by all ways, and so stores the
-    // same.
-    const double share = subject(index).layers() == 1 ? kOutputBound : output_bound(cache);
-    for (const Way& way : ways_) {
-      if (!in_group(way) || way.one_pass || !(way.plan.cache == cache)) continue;
-      set_counts(way, done.counts);
-      if (found) set_difference(way, *found, share);
-    }
-    if (compare && reference == nullptr) references.push_back({cache, std::move(outputs)});
-  }
-  std::vector<float> last = rows_for(1, width);
+  Group group{index, prompt, longest.first(), longest.total(), subject(index).width()};
+  for (const CacheWay& cache : caches_) verify_steps(group, cache, compare);
   for (const Way& way : ways_) {
-    if (!in_group(way) || !way.one_pass) continue;
-    const DecodeRun done = run_plan(subject(index), way.plan, {last.data(), 1, width});
+    if (group.has(way) && way.one_pass) verify_one_pass(group, way, compare);
+  }
+  if (compare) compare_storage(group);
+}
+
+void CacheExperiment::verify_steps(Group& group, const CacheWay& cache, bool compare) {
+  DecodeSubject& one = subject(group.subject);
+  std::vector<float> outputs = rows_for(group.steps(), group.width);
+  const DecodeRun done = run_plan(one, {cache, group.first, group.total},
+                                  {outputs.data(), group.steps(), group.width});
+  std::optional<OutputDifference> found;
+  const Group::Reference* const reference = group.find(cache);
+  if (compare && reference != nullptr)
+    found = output_difference(group.all(reference->outputs), group.all(outputs));
+  // One layer that goes step by step is given the same numbers by all ways, and so stores the same.
+  const double share = one.layers() == 1 ? kOutputBound : output_bound(cache);
+  for (const Way& way : ways_) {
+    if (!group.has(way) || way.one_pass || !(way.plan.cache == cache)) continue;
     set_counts(way, done.counts);
-    if (!compare) continue;
-    const Reference& reference = *reference_of(way.plan.cache);
-    set_difference(
-        way,
-        output_difference(matrix(reference.outputs, way.plan.total - 1, 1), matrix(last, 0, 1)),
-        output_bound(way.plan.cache));
+    if (found) set_difference(way, *found, share);
   }
-  const bool all_exact = std::all_of(references.begin(), references.end(),
-                                     [](const Reference& one) { return one.types.exact(); });
+  if (compare && reference == nullptr) group.references.push_back({cache, std::move(outputs)});
+}
+
+void CacheExperiment::verify_one_pass(const Group& group, const Way& way, bool compare) {
+  std::vector<float> last = rows_for(1, group.width);
+  const DecodeRun done = run_plan(subject(group.subject), way.plan, {last.data(), 1, group.width});
+  set_counts(way, done.counts);
+  if (!compare) return;
+  const Group::Reference& reference = *group.find(way.plan.cache);
+  set_difference(way,
+                 output_difference(group.after(reference.outputs, way.plan.total),
+                                   {last.data(), 1, group.width}),
+                 output_bound(way.plan.cache));
+}
+
+// What storing as each pair of types says does to the outputs.
+void CacheExperiment::compare_storage(Group& group) {
+  const bool all_exact = std::all_of(group.references.begin(), group.references.end(),
+                                     [](const Group::Reference& one) { return one.types.exact(); });
   if (all_exact) return;
-  if (reference_of(CacheKind::kContiguous) == nullptr) {
-    references.push_back({CacheKind::kContiguous, rows_for(steps, width)});
-    run(CacheKind::kContiguous, references.back().outputs);
+  if (group.find(CacheKind::kContiguous) == nullptr) {
+    group.references.push_back({CacheKind::kContiguous, rows_for(group.steps(), group.width)});
+    run_plan(subject(group.subject), {CacheKind::kContiguous, group.first, group.total},
+             {group.references.back().outputs.data(), group.steps(), group.width});
   }
-  const Reference& exact = *reference_of(CacheKind::kContiguous);
-  for (const Reference& one : references) {
+  const Group::Reference& exact = *group.find(CacheKind::kContiguous);
+  for (const Group::Reference& one : group.references) {
     if (one.types.exact()) continue;
     const double error =
-        output_difference(matrix(exact.outputs, 0, steps), matrix(one.outputs, 0, steps)).share();
+        output_difference(group.all(exact.outputs), group.all(one.outputs)).share();
     for (const Way& way : ways_) {
-      if (in_group(way) && way.plan.cache.same_types(one.types)) set_storage_error(way, error);
+      if (group.has(way) && way.plan.cache.same_types(one.types)) set_storage_error(way, error);
     }
   }
 }

@@ -63,7 +63,11 @@ class CacheExperiment {
   };
 
   void add_way(Index subject, const DecodeWork& work, const CacheWay& cache, bool one_pass);
+  struct Group;
   void verify_group(Index subject, Index prompt, bool compare);
+  void verify_steps(Group& group, const CacheWay& cache, bool compare);
+  void verify_one_pass(const Group& group, const Way& way, bool compare);
+  void compare_storage(Group& group);
   void set_counts(const Way& way, const std::vector<StepCount>& counts);
   void set_difference(const Way& way, const OutputDifference& found, double share);
   void set_storage_error(const Way& way, double error);

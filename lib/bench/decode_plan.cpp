@@ -4,11 +4,6 @@
 
 namespace attn {
 
-Index expected_key_rows(const DecodePlan& plan) {
-  if (plan.cache.cached()) return plan.total;
-  return (plan.first + plan.total) * plan.steps() / 2;
-}
-
 DecodeRun run_plan(DecodeSubject& subject, const DecodePlan& plan, Matrix<float> outputs,
                    CountSteps when) {
   require_shape(plan.first >= 1 && plan.total >= plan.first, "decode plan: no tokens");

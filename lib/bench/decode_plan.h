@@ -31,10 +31,6 @@ struct DecodePlan {
   Index steps() const { return total - first + 1; }
 };
 
-/// Rows through each key projection: with a cache every token once; without, every step's whole
-/// prefix, first + ... + total.
-Index expected_key_rows(const DecodePlan& plan);
-
 /// What the subject says of itself after a step.
 struct StepCount {
   Index key_rows = 0;         // since the start, by the layers' own counter

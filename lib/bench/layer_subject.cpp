@@ -43,6 +43,15 @@ AttentionConfig attention_config(const LayerShape& shape) {
   return config;
 }
 
+KvShape cache_shape(const LayerShape& shape, Index capacity, const KvLayout& layout) {
+  KvShape cache;
+  cache.capacity = capacity;
+  cache.kv_heads = shape.kv_heads;
+  cache.head_dim = shape.head_dim;
+  cache.layout = layout;
+  return cache;
+}
+
 double layer_subject_bytes(const LayerShape& shape, Index capacity, Index caches) {
   const auto real = [](Index value) { return static_cast<double>(value); };
   const double q_width = real(shape.heads) * real(shape.head_dim);
@@ -69,12 +78,7 @@ LayerSubject::LayerSubject(const LayerShape& shape, Index capacity, int threads,
 }
 
 KvCache<float> LayerSubject::make_cache(const KvLayout& layout) const {
-  KvShape cache;
-  cache.capacity = capacity_;
-  cache.kv_heads = shape_.kv_heads;
-  cache.head_dim = shape_.head_dim;
-  cache.layout = layout;
-  return KvCache<float>(cache);
+  return KvCache<float>(cache_shape(shape_, capacity_, layout));
 }
 
 void LayerSubject::run(Index first, Index count, KvCache<float>* cache, float* output) {

@@ -25,6 +25,9 @@ void validate(const LayerShape& shape);
 /// The layer that has this shape.
 AttentionConfig attention_config(const LayerShape& shape);
 
+/// Its cache: one empty sequence, of at most `capacity` rows.
+KvShape cache_shape(const LayerShape& shape, Index capacity, const KvLayout& layout);
+
 /// Bytes that a LayerSubject and the outputs of its runs take at their largest, with so many caches
 /// side by side, as a real number: the arguments may be so large that no integer holds it.
 double layer_subject_bytes(const LayerShape& shape, Index capacity, Index caches = 1);

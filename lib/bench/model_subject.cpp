@@ -10,7 +10,6 @@
 #include "core/rng.h"
 
 namespace attn {
-
 namespace {
 
 // The same layers, heads and caches with the least to compute.
@@ -34,6 +33,14 @@ double model_subject_bytes(const ModelConfig& config, Index capacity, Index cach
   return sizeof(float) * real(capacity) * (cache * real(caches) + outputs + activations);
 }
 
+void check_length(const ModelConfig& config, Index longest) {
+  const std::optional<Index> most = config.longest_sequence();
+  if (most && longest > *most) {
+    throw UsageError(
+        fmt::format("{} tokens are more than the {} positions that the model has", longest, *most));
+  }
+}
+
 ModelSubject::ModelSubject(std::unique_ptr<Transformer<float>> model, Index capacity, int threads,
                            std::uint64_t seed, Index page_size)
     : ModelSubject(nullptr, std::move(model), capacity, threads, seed, page_size) {}
@@ -49,11 +56,7 @@ ModelSubject::ModelSubject(const ModelConfig* asked, std::unique_ptr<Transformer
       model_(std::move(model)),
       ids_(static_cast<std::size_t>(capacity)) {
   require_shape(config_.arch == Arch::kDecoder, "model subject: only a decoder can decode");
-  const std::optional<Index> longest = config_.longest_sequence();
-  if (longest && capacity > *longest) {
-    throw UsageError(fmt::format("{} tokens are more than the {} positions that the model has",
-                                 capacity, *longest));
-  }
+  check_length(config_, capacity);
   Rng rng(seed, RandomPurpose::kBenchmark);
   for (Index& id : ids_) id = rng.below(model_->config().vocab_size);
 }

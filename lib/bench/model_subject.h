@@ -13,6 +13,9 @@ namespace attn {
 /// caches side by side, as a real number that cannot overflow.
 double model_subject_bytes(const ModelConfig& config, Index capacity, Index caches = 1);
 
+/// Throws UsageError where a sequence of so many tokens is longer than such a model's may be.
+void check_length(const ModelConfig& config, Index longest);
+
 /// A whole decoder, fed with token ids drawn evenly from its vocabulary.
 class ModelSubject : public CachedSubject {
  public:

@@ -7,39 +7,12 @@
 #include <deque>
 #include <numeric>
 
+#include "bench/page_budget.h"
 #include "core/error.h"
 #include "core/text.h"
 
 namespace attn {
 namespace {
-
-Index ceil_div(Index value, Index by) {
-  return value / by + (value % by != 0 ? 1 : 0);
-}
-
-// The pages of a way, counted on paper: what the pool must say too.
-class PageBudget {
- public:
-  PageBudget(const ServingLoad& load, const ServingSettings& settings)
-      : contiguous_(settings.way == ServingWay::kContiguous || settings.way == ServingWay::kAlone),
-        page_(contiguous_ ? load.longest : settings.page_size),
-        common_(settings.way == ServingWay::kShared ? shared_rows(load, page_) : 0) {
-    if (settings.way != ServingWay::kAlone) most_ = settings.memory_rows / page_;
-  }
-
-  Index page() const { return page_; }
-  Index most() const { return most_; }  // 0: no bound
-  Index common() const { return common_; }
-  Index common_pages() const { return common_ / page_; }
-  /// Pages that a sequence of so many rows has for itself.
-  Index own(Index rows) const { return contiguous_ ? 1 : ceil_div(rows - common_, page_); }
-
- private:
-  bool contiguous_;
-  Index page_;
-  Index common_;
-  Index most_ = 0;
-};
 
 class Server {
  public:
@@ -291,16 +264,6 @@ std::string_view serving_way_name(ServingWay way) {
       return "shared";
   }
   throw ShapeError("serving: no such way");
-}
-
-Index shared_rows(const ServingLoad& load, Index page_size) {
-  return load.shared_prefix / page_size * page_size;
-}
-
-Index least_memory_rows(const ServingLoad& load, const ServingSettings& settings) {
-  if (settings.way == ServingWay::kAlone) return 0;
-  const PageBudget budget(load, settings);
-  return (budget.common_pages() + budget.own(load.longest)) * budget.page();
 }
 
 ServingRun serve(ServingSubject& subject, const ServingLoad& load,

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <utility>
 
+#include "bench/output_difference.h"
+
 namespace attn {
 namespace {
 
@@ -98,13 +100,10 @@ void ServingExperiment::verify(bool outputs) {
       if (!at) return;
       float* const wanted = reference.data() + *at * width;
       if (alone) std::copy_n(output, width, wanted);
-      for (Index i = 0; i < width; ++i) {
-        largest = std::max(largest, std::abs(static_cast<double>(wanted[i])));
-        const double gap =
-            std::abs(static_cast<double>(wanted[i]) - static_cast<double>(output[i]));
-        // A NaN must not be lost by a comparison that it makes false, nor replaced.
-        if (!std::isnan(difference) && !(gap <= difference)) difference = gap;
-      }
+      const OutputDifference found = output_difference({wanted, 1, width}, {output, 1, width});
+      largest = std::max(largest, found.largest_output);
+      // A NaN must not be lost by a comparison that it makes false, nor replaced.
+      if (!std::isnan(difference) && !(found.largest <= difference)) difference = found.largest;
     };
     row.run = serve(*subject_, load_, ids_, row.settings,
                     outputs ? ServingOutput(keep_or_compare) : ServingOutput());
@@ -114,10 +113,7 @@ void ServingExperiment::verify(bool outputs) {
       agreement_.counts = false;
     if (!outputs || (alone && !std::isnan(difference))) continue;
     row.max_difference = difference;
-    agreement_.compared = true;
-    agreement_.bound = kOutputBound * largest;
-    if (!(difference <= agreement_.max_difference)) agreement_.max_difference = difference;
-    if (!(difference <= agreement_.bound)) agreement_.outputs = false;
+    agreement_.add(CacheKind::kContiguous, difference, kOutputBound * largest);
   }
 }
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "bench/cache_experiment.h"
+#include "bench/agreement.h"
 #include "bench/interleave.h"
 #include "bench/samples.h"
 #include "bench/serving.h"

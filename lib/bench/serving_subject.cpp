@@ -35,12 +35,7 @@ ServedLayer::ServedLayer(const LayerShape& shape, int threads, std::uint64_t see
 }
 
 KvCache<float> ServedLayer::make_cache(Index capacity, const KvLayout& layout) const {
-  KvShape cache;
-  cache.capacity = capacity;
-  cache.kv_heads = shape_.kv_heads;
-  cache.head_dim = shape_.head_dim;
-  cache.layout = layout;
-  return KvCache<float>(cache);
+  return KvCache<float>(cache_shape(shape_, capacity, layout));
 }
 
 void ServedLayer::forward(Pass<float>& pass, KvCache<float>& cache, std::span<const Index> ids,
@@ -53,15 +48,6 @@ void ServedLayer::forward(Pass<float>& pass, KvCache<float>& cache, std::span<co
   const Matrix<float> y = attention_.forward(pass, x, rows, nullptr, &cache.self(0), nullptr);
   for (Index i = 0; i < rows.batch; ++i) {
     std::copy_n(y.row((i + 1) * rows.seq_len - 1), shape_.dim, outputs.row(i));
-  }
-}
-
-void check_length(const ModelConfig& config, Index longest) {
-  const std::optional<Index> most = config.longest_sequence();
-  if (most && longest > *most) {
-    throw UsageError(
-        fmt::format("a sequence of {} tokens is longer than the {} positions that the model has",
-                    longest, *most));
   }
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "bench/layer_subject.h"
+#include "bench/model_subject.h"
 #include "model/transformer.h"
 #include "nn/attention.h"
 #include "nn/kv_cache.h"
@@ -65,9 +66,6 @@ class ServedLayer : public ServingSubject {
   Attention<float> attention_;
   std::vector<float> table_;  // (kinds, dim)
 };
-
-/// Throws UsageError where a sequence of so many tokens is longer than such a model's may be.
-void check_length(const ModelConfig& config, Index longest);
 
 /// A whole decoder.
 class ServedModel : public ServingSubject {

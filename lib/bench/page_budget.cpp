@@ -1,0 +1,28 @@
+#include "bench/page_budget.h"
+
+namespace attn {
+
+PageBudget::PageBudget(const ServingLoad& load, const ServingSettings& settings)
+    : contiguous_(settings.way == ServingWay::kContiguous || settings.way == ServingWay::kAlone),
+      page_(contiguous_ ? load.longest : settings.page_size),
+      common_(settings.way == ServingWay::kShared ? shared_rows(load, page_) : 0) {
+  if (settings.way != ServingWay::kAlone) most_ = settings.memory_rows / page_;
+}
+
+Index PageBudget::own(Index rows) const {
+  if (contiguous_) return 1;
+  const Index own = rows - common_;
+  return own / page_ + (own % page_ != 0 ? 1 : 0);
+}
+
+Index shared_rows(const ServingLoad& load, Index page_size) {
+  return load.shared_prefix / page_size * page_size;
+}
+
+Index least_memory_rows(const ServingLoad& load, const ServingSettings& settings) {
+  if (settings.way == ServingWay::kAlone) return 0;
+  const PageBudget budget(load, settings);
+  return (budget.common_pages() + budget.own(load.longest)) * budget.page();
+}
+
+}  // namespace attn
