@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "bench/counted.h"
 #include "core/text.h"
 
 namespace attn {
@@ -23,7 +24,7 @@ bool same_plan(const CacheRow& a, const CacheRow& b) {
 }
 
 std::string work_text(const DecodeWork& work) {
-  if (work.prompt == 0) return fmt::format("{} tokens", grouped(work.new_tokens));
+  if (work.prompt == 0) return counted(work.new_tokens, "token");
   return fmt::format("P {}, N {}", grouped(work.prompt), grouped(work.new_tokens));
 }
 
@@ -35,7 +36,7 @@ bool several_caches(const std::vector<CachePair>& pairs) {
 }
 
 std::string heads_text(const CacheRow& row) {
-  return fmt::format("{} kv head{}", row.kv_heads, row.kv_heads == 1 ? "" : "s");
+  return counted(row.kv_heads, "kv head");
 }
 
 }  // namespace

@@ -141,9 +141,9 @@ TEST(CacheSummary, RatiosNameTheCacheWhereThereAreSeveral) {
   EXPECT_THAT(
       ratio_lines(cache_pairs(rows)),
       ElementsAre(
-          "without the cache, 1 tokens, 1 kv head, against contiguous: 1.0 times the rows, 2.0 "
+          "without the cache, 1 token, 1 kv head, against contiguous: 1.0 times the rows, 2.0 "
           "times the time",
-          "without the cache, 1 tokens, 1 kv head, against paged: 1.0 times the rows, 0.5 times "
+          "without the cache, 1 token, 1 kv head, against paged: 1.0 times the rows, 0.5 times "
           "the time"));
   // Of caches that store otherwise only the rows speak, unless there is no other.
   rows = {decode_row({CacheKind::kPaged, KvType::kQ8_0, KvType::kF16}, 1, 0),

@@ -17,6 +17,7 @@
 #include "kvcache-bench/subjects.h"
 
 namespace attn {
+
 int run_compare(const BenchOptions& o, cli::Session& session) {
   const std::vector<DecodeWork> work = work_of(o);
   const Index capacity = capacity_of(work);

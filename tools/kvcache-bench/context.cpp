@@ -2,20 +2,12 @@
 
 #include <fmt/core.h>
 
-#include <algorithm>
-
+#include "bench/counted.h"
 #include "bench/model_subject.h"
 #include "core/text.h"
 #include "ops/gemm.h"
 
 namespace attn {
-namespace {
-
-bool is_paged(const BenchOptions& o) {
-  return std::find(o.caches.begin(), o.caches.end(), CacheKind::kPaged) != o.caches.end();
-}
-
-}  // namespace
 
 BenchContext work_context(const BenchOptions& o, const CacheExperiment& experiment) {
   const DecodeSubject& subject = experiment.subject(experiment.rows().front());
@@ -38,14 +30,14 @@ BenchContext work_context(const BenchOptions& o, const CacheExperiment& experime
   }
   context.emplace_back("dtype", std::string("f32"));
   context.emplace_back("seed", o.seed);
-  if (is_paged(o)) context.emplace_back("page_size", o.page_size);
+  if (o.has_cache(CacheKind::kPaged)) context.emplace_back("page_size", o.page_size);
   return context;
 }
 
 void note_context(const cli::Session& session, const BenchOptions& o, const Machine& machine) {
-  session.note(fmt::format("{} | {} {}, {}, {} thread{} | {}, L2 {}, L3 {}", cli::tool_version(),
-                           build_type(), compiler(), blas_description(), o.threads,
-                           o.threads == 1 ? "" : "s",
+  session.note(fmt::format("{} | {} {}, {}, {} | {}, L2 {}, L3 {}", cli::tool_version(),
+                           build_type(), compiler(), blas_description(),
+                           counted(o.threads, "thread"),
                            machine.cpu.empty() ? "unknown processor" : escaped(machine.cpu),
                            short_size_text(machine.l2_bytes), short_size_text(machine.l3_bytes)));
 }
@@ -58,18 +50,19 @@ std::string headline(const BenchOptions& o, const CacheExperiment& experiment) {
     if (o.input.empty()) {
       name = o.model.empty() ? "a model of random tensors" : o.model + ", random tensors";
     }
-    text = fmt::format("{}: {} layers of width {}, {} query heads of {}, f32", name,
-                       subject.layers(), model->config().dim, subject.heads(), subject.head_dim());
+    text = fmt::format("{}: {} of width {}, {} of {}, f32", name,
+                       counted(subject.layers(), "layer"), model->config().dim,
+                       counted(subject.heads(), "query head"), subject.head_dim());
     // Fewer key-value heads have fewer.
     if (o.kv_heads.size() <= 1) {
       text += fmt::format(", {} parameters", grouped(count_parameters(model->config()).total));
     }
   } else {
-    text = fmt::format("one attention layer, width {}, {} query heads of {}, f32", o.layer.dim,
-                       o.layer.heads, o.layer.head_dim);
+    text = fmt::format("one attention layer, width {}, {} of {}, f32", o.layer.dim,
+                       counted(o.layer.heads, "query head"), o.layer.head_dim);
   }
   if (subject.window() > 0) text += fmt::format(", window of {}", grouped(subject.window()));
-  if (is_paged(o)) text += fmt::format(", pages of {}", grouped(o.page_size));
+  if (o.has_cache(CacheKind::kPaged)) text += fmt::format(", pages of {}", grouped(o.page_size));
   return text;
 }
 

@@ -120,6 +120,18 @@ void check_shape(const cli::OptionTable& table, BenchOptions& o) {
   layer.kv_heads = o.kv_heads.front();
 }
 
+// What none of the ways listens to.
+void check_idle_cache_options(const cli::OptionTable& table, const BenchOptions& o) {
+  if (table.given("page-size") && !o.has_cache(CacheKind::kPaged))
+    throw UsageError("--page-size is of pages: --cache paged, or contiguous,paged,none");
+  const bool cached = std::any_of(o.caches.begin(), o.caches.end(),
+                                  [](CacheKind kind) { return kind != CacheKind::kNone; });
+  for (const char* name : {"k-dtype", "v-dtype"}) {
+    if (table.given(name) && !cached)
+      throw UsageError(fmt::format("--{} is of a cache: --cache none has none", name));
+  }
+}
+
 void check_combinations(const cli::OptionTable& table, BenchOptions& o) {
   const auto refuse_beside = [&](const char* option, std::initializer_list<const char*> others) {
     if (!table.given(option)) return;
@@ -132,6 +144,8 @@ void check_combinations(const cli::OptionTable& table, BenchOptions& o) {
                                                     "depth"};
   refuse_beside("preset", {"input", "model", "tokens", "prompt", "new-tokens"});
   refuse_beside("preset", sizes);
+  // Reports under a preset's name are to be compared.
+  refuse_beside("preset", {"window", "k-dtype", "v-dtype"});
   refuse_beside("input", {"model"});
   refuse_beside("input", sizes);
   refuse_beside("tokens", {"prompt", "new-tokens"});
@@ -141,9 +155,8 @@ void check_combinations(const cli::OptionTable& table, BenchOptions& o) {
   take_preset(table, o);
   if (table.given("prompt") || table.given("new-tokens")) o.prompt_apart = true;
   check_serving(table, o);
-  for (const char* mode : {"requests", "lengths"}) refuse_beside(mode, {"window"});
-  refuse_beside("text", {"window", "verify"});
   check_quality(table, o.quality);
+  if (!o.serving.wanted && !o.quality.wanted()) check_idle_cache_options(table, o);
   if (!o.input.empty()) {
     for (const char* part : kModelParts) refuse_beside("input", {part});
     return;
@@ -151,23 +164,7 @@ void check_combinations(const cli::OptionTable& table, BenchOptions& o) {
   check_shape(table, o);
 }
 
-}  // namespace
-
-std::vector<CacheWay> ways_of(const BenchOptions& o) {
-  std::vector<CacheWay> ways;
-  for (const CacheKind kind : o.caches) {
-    if (kind == CacheKind::kNone) {
-      ways.emplace_back(kind);
-      continue;
-    }
-    for (const KvType k_type : o.k_types) {
-      for (const KvType v_type : o.v_types) ways.emplace_back(kind, k_type, v_type);
-    }
-  }
-  return ways;
-}
-
-void declare(cli::OptionTable& table, BenchOptions& o) {
+void declare_subject(cli::OptionTable& table, BenchOptions& o) {
   table.group("What decodes");
   cli::input_option(table, o.input, "checkpoint whose model decodes, - for stdin; else one layer");
   table.choice("preset", o.preset, {"tutorial", "long-context"},
@@ -190,6 +187,9 @@ void declare(cli::OptionTable& table, BenchOptions& o) {
   table.group("How a whole decoder is made");
   table.count("vocab-size", o.shape.vocab_size, "tokens there are").default_is("256");
   declare_model_parts(table, o.shape, "what is decoded");
+}
+
+void declare_work(cli::OptionTable& table, BenchOptions& o) {
   table.group("What is decoded");
   table.counts("tokens", o.tokens, "n given tokens, one by one");
   table.counts("prompt", o.prompt, "or: P tokens at once ...");
@@ -215,8 +215,9 @@ void declare(cli::OptionTable& table, BenchOptions& o) {
       .completes(type_names())
       .default_is("f32");
   cli::seed_option(table, o.seed);
-  declare_serving(table, o.serving);
-  declare_quality(table, o.quality);
+}
+
+void declare_measuring(cli::OptionTable& table, BenchOptions& o) {
   table.group("How it is measured");
   table.flag("counts-only", o.counts_only, "count rows and bytes, in a moment; take no times");
   table.flag("verify", o.verify, "with --counts-only: compare the outputs too");
@@ -225,6 +226,9 @@ void declare(cli::OptionTable& table, BenchOptions& o) {
       .at_least(0)
       .default_is("3, fewer of long ones");
   cli::threads_option(table, o.threads);
+}
+
+void declare_results(cli::OptionTable& table, BenchOptions& o) {
   table.group("Results");
   cli::output_option(table, o.output);
   cli::format_options(table, o.format,
@@ -232,6 +236,31 @@ void declare(cli::OptionTable& table, BenchOptions& o) {
                        cli::Format::kCsv, cli::Format::kJson, cli::Format::kJsonLines});
   cli::max_bytes_option(table, o.max_bytes);
   cli::progress_option(table);
+}
+
+}  // namespace
+
+std::vector<CacheWay> ways_of(const BenchOptions& o) {
+  std::vector<CacheWay> ways;
+  for (const CacheKind kind : o.caches) {
+    if (kind == CacheKind::kNone) {
+      ways.emplace_back(kind);
+      continue;
+    }
+    for (const KvType k_type : o.k_types) {
+      for (const KvType v_type : o.v_types) ways.emplace_back(kind, k_type, v_type);
+    }
+  }
+  return ways;
+}
+
+void declare(cli::OptionTable& table, BenchOptions& o) {
+  declare_subject(table, o);
+  declare_work(table, o);
+  declare_serving(table, o.serving);
+  declare_quality(table, o.quality);
+  declare_measuring(table, o);
+  declare_results(table, o);
   table.check([&table, &o] { check_combinations(table, o); });
 }
 

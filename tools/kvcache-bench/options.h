@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <vector>
@@ -46,6 +47,9 @@ struct BenchOptions {
   Index max_bytes = cli::kDefaultMaxBytes;
   cli::Format format = cli::Format::kText;
 
+  bool has_cache(CacheKind kind) const {
+    return std::find(caches.begin(), caches.end(), kind) != caches.end();
+  }
   /// A whole model by shape; else one layer, or a checkpoint.
   bool random_model() const { return !model.empty() || shape.depth; }
 };

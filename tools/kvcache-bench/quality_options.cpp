@@ -36,8 +36,8 @@ void check_quality(const cli::OptionTable& table, QualityOptions& o) {
                      {"tinygpt-train makes one, tinygpt-import takes others'"});
   }
   // What would have no effect.
-  for (const char* other : {"tokens", "prompt", "new-tokens", "cache", "page-size", "requests",
-                            "lengths", "counts-only", "repeats", "warmup"}) {
+  for (const char* other : {"tokens", "prompt", "new-tokens", "window", "cache", "page-size",
+                            "requests", "lengths", "counts-only", "repeats", "warmup"}) {
     if (table.given(other))
       throw UsageError(fmt::format("--text and --{} do not go together", other));
   }

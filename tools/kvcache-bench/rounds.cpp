@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 
@@ -12,8 +13,20 @@
 
 namespace attn {
 
+namespace {
+
+constexpr double kPatience = 20;  // seconds
+
+void note_fewer_rounds(const Interleaving& how, double round_seconds, const cli::Session& session) {
+  session.note(
+      fmt::format("a round takes {:.1f} s: {} to warm up, {} timed (--warmup and --repeats ask for "
+                  "more)",
+                  round_seconds, how.warmup, how.repeats));
+}
+
+}  // namespace
+
 Interleaving rounds_of(const BenchOptions& o, double round_seconds, const cli::Session& session) {
-  constexpr double kPatience = 20;
   Interleaving how;
   how.seed = static_cast<std::uint64_t>(o.seed);
   if (!o.preset.empty()) {
@@ -24,14 +37,25 @@ Interleaving rounds_of(const BenchOptions& o, double round_seconds, const cli::S
   } else if (!o.repeats && !o.warmup) {
     const Index usual = how.repeats;
     how = within_budget(how, round_seconds, kPatience);
-    if (how.repeats < usual) {
-      session.note(
-          fmt::format("a round takes {:.1f} s: {} to warm up, {} timed (--warmup and "
-                      "--repeats ask for more)",
-                      round_seconds, how.warmup, how.repeats));
-    }
+    if (how.repeats < usual) note_fewer_rounds(how, round_seconds, session);
   }
   how.warmup = o.warmup.value_or(how.warmup);
+  how.repeats = o.repeats.value_or(how.repeats);
+  return how;
+}
+
+Interleaving serving_rounds_of(const BenchOptions& o, double round_seconds,
+                               const cli::Session& session) {
+  Interleaving how;
+  how.seed = static_cast<std::uint64_t>(o.seed);
+  if (!o.repeats && !o.warmup &&
+      round_seconds * static_cast<double>(how.warmup + how.repeats) > kPatience) {
+    const auto fit = static_cast<Index>(kPatience / round_seconds);
+    how.warmup = 0;
+    how.repeats = std::clamp<Index>(fit, 1, how.repeats);
+    note_fewer_rounds(how, round_seconds, session);
+  }
+  how.warmup = o.warmup.value_or(o.repeats ? 0 : how.warmup);
   how.repeats = o.repeats.value_or(how.repeats);
   return how;
 }

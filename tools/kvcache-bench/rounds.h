@@ -14,6 +14,11 @@ namespace attn {
 Interleaving rounds_of(const BenchOptions& options, double round_seconds,
                        const cli::Session& session);
 
+/// The same for a serving, whose round is long: where patience ends, the run that verified has
+/// warmed up, and one round must do.
+Interleaving serving_rounds_of(const BenchOptions& options, double round_seconds,
+                               const cli::Session& session);
+
 /// Calls measure(progress), whose progress(done, all) is shown once it takes a while; `what` it
 /// counts.
 void measure_with_progress(

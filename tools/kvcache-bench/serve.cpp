@@ -54,16 +54,20 @@ Index row_bytes_of(Index layers, Index kv_heads, Index head_dim) {
   return *bytes;
 }
 
-void describe(Served& served, const std::string& what, Index layers, Index heads, Index kv_heads,
-              Index dim, Index head_dim) {
+void describe(Served& served, const BenchOptions& o, const std::string& what, Index layers,
+              Index heads, Index kv_heads, Index dim, Index head_dim) {
   served.row_bytes = row_bytes_of(layers, kv_heads, head_dim);
-  served.context = {{"subject", what},
-                    {"layers", layers},
-                    {"heads", heads},
-                    {"kv_heads", kv_heads},
-                    {"dim", dim},
-                    {"head_dim", head_dim},
-                    {"dtype", std::string("f32")}};
+  served.context = {{"subject", what}};
+  if (!o.model.empty()) served.context.emplace_back("model", o.model);
+  served.context.insert(served.context.end(),
+                        {{"tensors", std::string(o.input.empty() ? "random" : "file")},
+                         {"layers", layers},
+                         {"heads", heads},
+                         {"kv_heads", kv_heads},
+                         {"dim", dim},
+                         {"head_dim", head_dim},
+                         {"dtype", std::string("f32")},
+                         {"seed", o.seed}});
 }
 
 Served layer_of(const BenchOptions& o) {
@@ -71,16 +75,16 @@ Served layer_of(const BenchOptions& o) {
   served.layer = o.layer;
   served.layer.kv_heads = o.kv_heads.front();
   const LayerShape& shape = served.layer;
-  describe(served, "layer", 1, shape.heads, shape.kv_heads, shape.dim, shape.head_dim);
+  describe(served, o, "layer", 1, shape.heads, shape.kv_heads, shape.dim, shape.head_dim);
   served.headline =
       fmt::format("one attention layer, width {}, {} query and {} kv heads of {}, f32", shape.dim,
                   shape.heads, shape.kv_heads, shape.head_dim);
   return served;
 }
 
-void describe_model(Served& served) {
+void describe_model(Served& served, const BenchOptions& o) {
   const ModelConfig& config = *served.config;
-  describe(served, "model", config.depth, config.heads, config.kv_heads, config.dim,
+  describe(served, o, "model", config.depth, config.heads, config.kv_heads, config.dim,
            config.head_dim);
   served.headline = fmt::format("a model of {} layers, {} query and {} kv heads of {}, f32",
                                 config.depth, config.heads, config.kv_heads, config.head_dim);
@@ -92,13 +96,9 @@ Served checkpoint_of(const BenchOptions& o, bool arithmetic) {
   limits.max_bytes = o.max_bytes;
   const Hdf5Reader reader = Hdf5Reader::open(o.input, limits);
   served.history = read_history(reader);
-  served.config = read_model_config(reader).completed();
-  if (served.config->arch != Arch::kDecoder) {
-    throw DataError(fmt::format("{}: only a decoder can decode, this is of arch {}", reader.name(),
-                                enum_name(served.config->arch)));
-  }
+  served.config = decoder_config(reader);
   if (arithmetic) served.model = read_model<float>(reader);
-  describe_model(served);
+  describe_model(served, o);
   return served;
 }
 
@@ -113,7 +113,7 @@ Served random_model_of(const BenchOptions& o, bool arithmetic) {
     served.model = std::make_unique<Transformer<float>>(config);
     served.model->params().initialise(static_cast<std::uint64_t>(o.seed));
   }
-  describe_model(served);
+  describe_model(served, o);
   return served;
 }
 
@@ -170,8 +170,8 @@ void require_serving_memory(const Served& served, const ServingLoad& load, Index
   require_memory("serving", bytes);
 }
 
-std::vector<ServingSettings> ways_of(const BenchOptions& o, const ServingLoad& load, Index memory,
-                                     Index row_bytes) {
+std::vector<ServingSettings> serving_ways(const BenchOptions& o, const ServingLoad& load,
+                                          Index memory, Index row_bytes) {
   ServingSettings settings;
   settings.page_size = o.page_size;
   settings.memory_rows = memory / row_bytes;
@@ -218,17 +218,6 @@ void add_load(BenchContext& context, const BenchOptions& o, const ServingLoad& l
                                  {"admission", std::string(preempts ? "preempt" : "worst-case")}});
 }
 
-// The run that verified has warmed up; a round of many long sequences takes its time.
-Interleaving serving_rounds(const BenchOptions& o, double round_seconds) {
-  constexpr double kPatience = 20;
-  Interleaving how;
-  how.seed = static_cast<std::uint64_t>(o.seed);
-  const double fit = kPatience / std::max(round_seconds, 1e-3);
-  how.warmup = o.warmup.value_or(0);
-  how.repeats = o.repeats.value_or(std::clamp<Index>(static_cast<Index>(fit), 1, how.repeats));
-  return how;
-}
-
 std::vector<std::string> doubts_of(const ServingExperiment& experiment) {
   std::vector<const Samples*> times;
   for (const ServingRow& row : experiment.rows()) times.push_back(&row.wall);
@@ -243,7 +232,7 @@ int run_serve(const BenchOptions& o, cli::Session& session) {
   Served served = served_of(o, compared);
   ServingLoad load = load_of(o, served);
   const Index memory = memory_of(o, load, served.row_bytes);
-  const std::vector<ServingSettings> ways = ways_of(o, load, memory, served.row_bytes);
+  const std::vector<ServingSettings> ways = serving_ways(o, load, memory, served.row_bytes);
   require_serving_memory(served, load, compared ? memory : 0);
   BenchContext context = served.context;
   add_load(context, o, load, memory, served.row_bytes);
@@ -263,7 +252,7 @@ int run_serve(const BenchOptions& o, cli::Session& session) {
   const bool agreed = experiment.agreement().counts && experiment.agreement().outputs;
   const bool timed = agreed && !o.counts_only;
   if (timed) {
-    const Interleaving how = serving_rounds(o, round_seconds);
+    const Interleaving how = serving_rounds_of(o, round_seconds, session);
     context.emplace_back("warmup", how.warmup);
     context.emplace_back("repeats", how.repeats);
     measure_with_progress(session, "runs",

@@ -2,8 +2,6 @@
 
 #include <fmt/core.h>
 
-#include <algorithm>
-
 #include "core/error.h"
 #include "kvcache-bench/options.h"
 #include "sizing/paging.h"
@@ -60,7 +58,7 @@ void check_serving(const cli::OptionTable& table, BenchOptions& options) {
     return;
   }
   for (const char* mode : {"requests", "lengths"}) {
-    for (const char* other : {"tokens", "preset", "k-dtype", "v-dtype"}) {
+    for (const char* other : {"tokens", "preset", "window", "k-dtype", "v-dtype"}) {
       if (table.given(mode) && table.given(other))
         throw UsageError(fmt::format("--{} and --{} do not go together", mode, other));
     }
@@ -79,12 +77,16 @@ void check_serving(const cli::OptionTable& table, BenchOptions& options) {
   if (options.kv_heads.size() > 1)
     throw UsageError("--kv-heads takes one number beside --requests");
   if (!table.given("cache")) return;
-  const auto asked = [&options](CacheKind kind) {
-    return std::find(options.caches.begin(), options.caches.end(), kind) != options.caches.end();
-  };
-  if (asked(CacheKind::kNone)) throw UsageError("--cache none serves nobody beside --requests");
-  o.contiguous = asked(CacheKind::kContiguous);
-  o.paged = asked(CacheKind::kPaged);
+  if (options.has_cache(CacheKind::kNone))
+    throw UsageError("--cache none serves nobody beside --requests");
+  o.contiguous = options.has_cache(CacheKind::kContiguous);
+  o.paged = options.has_cache(CacheKind::kPaged);
+  if (o.paged) return;
+  // What only pages listen to.
+  for (const char* name : {"page-size", "admission"}) {
+    if (table.given(name))
+      throw UsageError(fmt::format("--{} is of pages: --cache contiguous has none", name));
+  }
 }
 
 }  // namespace attn

@@ -50,6 +50,15 @@ ModelConfig shaped_model(const BenchOptions& o, Index kv_heads, Index longest) {
   return config;
 }
 
+ModelConfig decoder_config(const Hdf5Reader& checkpoint) {
+  ModelConfig config = read_model_config(checkpoint).completed();
+  if (config.arch != Arch::kDecoder) {
+    throw DataError(fmt::format("{}: only a decoder can decode, this is of arch {}",
+                                checkpoint.name(), enum_name(config.arch)));
+  }
+  return config;
+}
+
 namespace {
 
 using Subjects = std::vector<std::unique_ptr<DecodeSubject>>;
@@ -85,11 +94,7 @@ Subjects checkpoint_subject(const BenchOptions& o, const Making& how, std::strin
   limits.max_bytes = o.max_bytes;
   const Hdf5Reader reader = Hdf5Reader::open(o.input, limits);
   history = read_history(reader);
-  ModelConfig config = read_model_config(reader).completed();
-  if (config.arch != Arch::kDecoder) {
-    throw DataError(fmt::format("{}: only a decoder can decode, this is of arch {}", reader.name(),
-                                enum_name(config.arch)));
-  }
+  ModelConfig config = decoder_config(reader);
   config.window = o.window.value_or(0);
   require_memory("decoding", model_bytes(config, how));
   Subjects subjects;

@@ -11,6 +11,8 @@
 
 namespace attn {
 
+class Hdf5Reader;
+
 /// The lengths asked for: given tokens, or every prompt with every number of new ones.
 std::vector<DecodeWork> work_of(const BenchOptions& options);
 
@@ -19,6 +21,9 @@ Index capacity_of(const std::vector<DecodeWork>& work);
 
 /// A whole model by shape, whose sequences have at most `longest` tokens.
 ModelConfig shaped_model(const BenchOptions& options, Index kv_heads, Index longest);
+
+/// What a checkpoint says of its model. Throws DataError where that is no decoder.
+ModelConfig decoder_config(const Hdf5Reader& checkpoint);
 
 /// What decodes: a checkpoint's model, whose file's history is returned too, or a model or a layer
 /// for each number of key-value heads. Throws DataError where memory would not do.
