@@ -82,7 +82,7 @@ std::vector<CacheRow> steps(const std::vector<std::int64_t>& with,
 
 std::string saved_from(const std::string& which, const std::string& token, Index tokens) {
   return "crossover, " + which + ": the cache has saved time from token " + token +
-         " on, to the last of " + std::to_string(tokens) + " tokens";
+         " on, to the last of " + std::to_string(tokens) + (tokens == 1 ? " token" : " tokens");
 }
 
 TEST(CacheSummary, CrossoverIsWhereTheSumOfStepsStaysAhead) {

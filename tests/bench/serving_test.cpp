@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <limits>
 #include <memory>
 
@@ -189,6 +190,7 @@ TEST(Serving, OutputsThatDifferAreSeen) {
     experiment.verify();
     EXPECT_TRUE(experiment.agreement().counts);
     EXPECT_FALSE(experiment.agreement().outputs);
+    EXPECT_EQ(std::isnan(experiment.agreement().max_difference), std::isnan(fault));
   }
 }
 

@@ -128,6 +128,20 @@ TEST(Beams, ReadThePromptOnce) {
   EXPECT_EQ(found.cache_bytes, 2 * 2 * 16 * (2 + 5) * 3 * 8);
 }
 
+// 8 rows of the prompt fill two pages that all hypotheses share; the two rows after them are each
+// one's own, whoever its parents were.
+TEST(Beams, ShareThePagesOfThePrompt) {
+  const Tiny model;
+  BeamSettings settings = wide(3, 3);
+  settings.layout.page_size = 4;
+  const std::vector<Index> prompt = {1, 3, 0, 2, 4, 4, 1, 2};
+  const BeamResult found = search_beams<double>(model, nullptr, prompt, settings);
+  ASSERT_EQ(found.hypotheses.size(), 3U);
+  EXPECT_EQ(found.counts.each(), 8 + 2 * 3);
+  const Index row_bytes = model.make_cache(1, 1).row_bytes();
+  EXPECT_EQ(found.cache_bytes, (2 + 3) * 4 * row_bytes);
+}
+
 TEST(Beams, AreTheSameHoweverTheyAreComputed) {
   for (const auto& configuration : testing::configurations()) {
     SCOPED_TRACE(configuration.name);

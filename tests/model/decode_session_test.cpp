@@ -244,6 +244,20 @@ TEST(Decoding, SamplesAreThoseThatAreDrawnAlone) {
   EXPECT_EQ(together.front().counts.each(), rows) << "the prompt was read once";
 }
 
+// Of the prompt's 5 rows two pages of 2 are full and shared. The fifth lies in a page that each
+// sample copies before it writes: rows 5 to 11 are four pages of its own.
+TEST(Decoding, SamplesShareThePagesOfThePrompt) {
+  const Problem p(testing::configurations().front().model);
+  GenerationSettings settings;
+  settings.new_tokens = kSteps;
+  settings.sampling.temperature = 2;
+  settings.samples = 6;
+  settings.layout.page_size = 2;
+  const auto together = generate_samples<float>(p.model, nullptr, p.prompt, settings);
+  const Index row_bytes = p.model.make_cache(1, 1).row_bytes();
+  EXPECT_EQ(together.front().cache_bytes, (2 + 6 * 4) * 2 * row_bytes);
+}
+
 TEST(Decoding, EndsAtStopTokensAndWhereItIsTold) {
   const Problem p(testing::configurations().front().model);
   GenerationSettings settings;
