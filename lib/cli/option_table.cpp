@@ -283,6 +283,14 @@ Option* OptionTable::find(std::string_view name) {
   return nullptr;
 }
 
+std::vector<const Option*> OptionTable::outputs() const {
+  std::vector<const Option*> found;
+  for (const auto& option : options_) {
+    if (option.role_ == FileRole::kOutput) found.push_back(&option);
+  }
+  return found;
+}
+
 const Option* OptionTable::find(std::string_view name) const {
   for (const Option& option : options_) {
     if (option.name_ == name) return &option;

@@ -182,6 +182,8 @@ class OptionTable {
   const std::deque<Option>& options() const { return options_; }
   Option* find(std::string_view name);
   const Option* find(std::string_view name) const;
+  /// The options that name files to be written.
+  std::vector<const Option*> outputs() const;
 
   /// What -q, --verbose, --color and --no-progress set.
   Manner manner;

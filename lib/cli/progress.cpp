@@ -10,6 +10,7 @@ namespace attn::cli {
 namespace {
 
 constexpr auto kBetweenDraws = std::chrono::milliseconds(200);
+constexpr auto kPatience = std::chrono::seconds(2);
 
 Progress::Style style_for(const Session& session) {
   if (session.manner().quiet || !session.manner().progress) return Progress::Style::kNone;
@@ -29,14 +30,21 @@ Progress::Progress(const Session& session, Index total, std::string what, Index 
                before) {}
 
 Progress::Progress(std::FILE* stream, Style style, int width, Index total, std::string what,
-                   Index before)
+                   Index before, std::chrono::seconds silence)
     : stream_(stream),
       style_(style),
       width_(width),
       total_(std::max<Index>(1, total)),
       before_(before),
       what_(std::move(what)),
+      silence_(silence),
       tenths_drawn_(before * 10 / total_) {}
+
+Progress Progress::of_patience(const Session& session, Index total, std::string what) {
+  const Style style = style_for(session);
+  return Progress(stderr, style == Style::kLive ? style : Style::kNone,
+                  session.log_terminal().width, total, std::move(what), 0, kPatience);
+}
 
 Progress::~Progress() {
   if (line_open_) std::fputc('\n', stream_);
@@ -48,7 +56,9 @@ bool Progress::wants(Index done) const {
     return static_cast<double>(done) / static_cast<double>(total_) * 10 >=
            static_cast<double>(tenths_drawn_ + 1);
   }
-  return done >= total_ || Clock::now() - last_drawn_ >= kBetweenDraws;
+  const Clock::time_point now = Clock::now();
+  if (now - start_ < silence_) return false;
+  return done >= total_ || now - last_drawn_ >= kBetweenDraws;
 }
 
 // What the steps of this run took, for those that are left.

@@ -21,7 +21,9 @@ class Progress {
   Progress(const Session& session, Index total, std::string what, Index before = 0);
   /// For tests: where to, and how.
   Progress(std::FILE* stream, Style style, int width, Index total, std::string what,
-           Index before = 0);
+           Index before = 0, std::chrono::seconds silence = {});
+  /// On a terminal alone, and not before two seconds: for what is mostly over in a moment.
+  static Progress of_patience(const Session& session, Index total, std::string what);
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
@@ -45,6 +47,7 @@ class Progress {
   Index total_;
   Index before_;
   std::string what_;
+  Clock::duration silence_;
   Clock::time_point start_ = Clock::now();
   Clock::time_point last_drawn_{};
   Index tenths_drawn_ = 0;

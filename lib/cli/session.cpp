@@ -4,8 +4,11 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <filesystem>
+#include <system_error>
 
 #include "cli/exit_code.h"
+#include "core/text.h"
 
 namespace attn::cli {
 namespace {
@@ -25,6 +28,19 @@ void say(const std::string& line) {
   std::fwrite(line.data(), 1, line.size(), stderr);
 }
 
+// "table.h5, 13.1 KiB"; nothing for a file that this run did not write.
+std::string written_text(const std::string& name, std::filesystem::file_time_type start) {
+  if (name == "-" || name == "/dev/stdout") return "to stdout";
+  std::error_code error;
+  const auto status = std::filesystem::status(name, error);
+  if (error || !std::filesystem::exists(status)) return "";
+  if (!std::filesystem::is_regular_file(status)) return escaped(name);
+  const auto time = std::filesystem::last_write_time(name, error);
+  if (error || time < start) return "";
+  const auto bytes = static_cast<Index>(std::filesystem::file_size(name, error));
+  return error ? escaped(name) : fmt::format("{}, {}", escaped(name), short_size_text(bytes));
+}
+
 }  // namespace
 
 Session::Session(const Program& program, const OptionTable& table)
@@ -41,6 +57,19 @@ void Session::note(std::string_view words) const {
 
 void Session::warn(std::string_view words) const {
   if (!table_.manner.quiet) say(fmt::format("{}: warning: {}\n", program_.name, words));
+}
+
+void Session::note_outputs(std::filesystem::file_time_type start) const {
+  if (manner().quiet) return;
+  std::string words;
+  for (const Option* option : table_.outputs()) {
+    for (const std::string& name : option->given()) {
+      std::string one = written_text(name, start);
+      if (one.empty()) continue;
+      words += fmt::format("{}{}", words.empty() ? "wrote " : "; ", one);
+    }
+  }
+  if (!words.empty()) note(words);
 }
 
 int Session::say_no(std::string_view why) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <filesystem>
 #include <string>
 #include <string_view>
 
@@ -33,6 +34,8 @@ class Session {
   void note(std::string_view words) const;
   /// A line on stderr, unless -q: what the user should know before believing the result.
   void warn(std::string_view words) const;
+  /// What a run wrote, in one line on stderr, unless -q: each output that is newer than `start`.
+  void note_outputs(std::filesystem::file_time_type start) const;
   /// Why the answer is no: a line on stderr, -q or not, after what stands in the report. Returns
   /// kNo.
   int say_no(std::string_view why);

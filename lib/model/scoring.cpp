@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <deque>
+#include <mutex>
 
 #include "core/error.h"
 #include "core/memory.h"
@@ -74,7 +75,7 @@ Score cut_into_windows(const ModelConfig& config, std::span<const Index> ids, In
 
 template <class T>
 Score score_tokens(const Transformer<T>& model, std::span<const Index> ids, Index window,
-                   int threads) {
+                   int threads, const std::function<void(Index)>& progress) {
   const ModelConfig& config = model.config();
   Score score = cut_into_windows(config, ids, window);
   const Index each = windows_of_pass(score.window, config.vocab_size);
@@ -87,6 +88,8 @@ Score score_tokens(const Transformer<T>& model, std::span<const Index> ids, Inde
   std::vector<double> losses(static_cast<std::size_t>(passes));
   std::deque<Workspace> workers;
   for (int i = 0; i < std::max(threads, 1); ++i) workers.emplace_back(1);
+  std::mutex telling;
+  Index over = 0;
   parallel_for(passes, std::max(threads, 1), [&](Index i, int worker) {
     Workspace& work = workers[static_cast<std::size_t>(worker)];
     const Arena::Scope scope(work.arena());
@@ -99,6 +102,10 @@ Score score_tokens(const Transformer<T>& model, std::span<const Index> ids, Inde
     const Matrix<T> logits = model.forward(model.pass(work), input, nullptr, nullptr);
     losses[static_cast<std::size_t>(i)] =
         cross_entropy<T>(logits, ids.subspan(first + 1, count), T{0}, {}).loss_sum;
+    if (!progress) return;
+    const std::lock_guard lock(telling);
+    over += batch;
+    progress(over);
   });
   for (const double loss : losses) score.loss_sum += loss;
   if (!std::isfinite(score.loss_sum)) {
@@ -108,7 +115,9 @@ Score score_tokens(const Transformer<T>& model, std::span<const Index> ids, Inde
   return score;
 }
 
-template Score score_tokens<float>(const Transformer<float>&, std::span<const Index>, Index, int);
-template Score score_tokens<double>(const Transformer<double>&, std::span<const Index>, Index, int);
+template Score score_tokens<float>(const Transformer<float>&, std::span<const Index>, Index, int,
+                                   const std::function<void(Index)>&);
+template Score score_tokens<double>(const Transformer<double>&, std::span<const Index>, Index, int,
+                                    const std::function<void(Index)>&);
 
 }  // namespace attn

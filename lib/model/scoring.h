@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <span>
 
 #include "model/transformer.h"
@@ -38,9 +39,10 @@ Score cut_into_windows(const ModelConfig& config, std::span<const Index> ids, In
 
 /// Cuts the tokens into windows and asks a decoder for each next token. The sum is the same for any
 /// number of threads. Throws as cut_into_windows(); DataError where the model's logits are not
-/// finite, and where those of a window need more memory than there is.
+/// finite, and where those of a window need more memory than there is. `progress` hears, one call
+/// at a time but from any thread, how many windows are over.
 template <class T>
 Score score_tokens(const Transformer<T>& model, std::span<const Index> ids, Index window,
-                   int threads);
+                   int threads, const std::function<void(Index windows)>& progress = {});
 
 }  // namespace attn

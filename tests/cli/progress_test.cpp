@@ -73,6 +73,19 @@ TEST(Progress, ALineThatStaysIsWrittenOverTheOneThatIsRewritten) {
   EXPECT_EQ(log, "eval\n");
 }
 
+TEST(Progress, WhatIsOverInAMomentNeedsNoWord) {
+  char* text = nullptr;
+  std::size_t size = 0;
+  std::FILE* stream = open_memstream(&text, &size);
+  {
+    Progress progress(stream, Progress::Style::kLive, 80, 40, "file", 0, std::chrono::hours(1));
+    for (Index file = 1; file <= 40; ++file) progress.update(file);
+  }
+  std::fclose(stream);
+  EXPECT_EQ(std::string(text, size), "");
+  std::free(text);
+}
+
 TEST(Progress, QuietWritesNothing) {
   EXPECT_EQ(written(Progress::Style::kNone, 80), "");
 }

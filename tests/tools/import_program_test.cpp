@@ -88,7 +88,7 @@ TEST(ImportProgramCases, EveryFolderEndsAsTheManifestSays) {
       }
       const TempFolder output;
       const RunResult got = run_shell(
-          fmt::format("tinygpt-import {} -o {}", quoted(folder), quoted(output / "model.h5")));
+          fmt::format("tinygpt-import {} -q -o {}", quoted(folder), quoted(output / "model.h5")));
       expect_within(got, manifest.at("limits"));
       if (one.at("expect").at("result") == "ok") {
         EXPECT_EQ(got.status, 0) << got.err;
@@ -173,7 +173,7 @@ void hold_there_and_back(const fs::path& folder, const TempFolder& work) {
                   "tinygpt-import out/{} -o back.h5 -q > report && cmp model.h5 back.h5 && "
                   "rm -r out && mkdir out && tinygpt-import -i model.h5 --export out/half --dtype "
                   "bf16 > report "
-                  "&& tinygpt-import out/half -o half.h5 > report",
+                  "&& tinygpt-import out/half -q -o half.h5 > report",
                   quoted(work.path()), quoted(name), quoted(name)));
   EXPECT_EQ(got.status, 0) << got.out << got.err;
   EXPECT_EQ(got.err, "");
@@ -190,7 +190,7 @@ TEST(ImportProgramReference, CheckpointsGenerateWhatTheirGoldenFilesSay) {
       const TempFolder work;
       const fs::path model = work / "model.h5";
       const RunResult got =
-          run_shell(fmt::format("tinygpt-import {} -o {}", quoted(folder), quoted(model)));
+          run_shell(fmt::format("tinygpt-import {} -q -o {}", quoted(folder), quoted(model)));
       ASSERT_EQ(got.status, 0) << got.err;
       hold_generation(model, golden);
       hold_score(model, golden, place);

@@ -15,6 +15,7 @@
 #include "check/joint_diagnosis.h"
 #include "cli/exit_code.h"
 #include "cli/json.h"
+#include "cli/progress.h"
 #include "cli/table.h"
 #include "core/error.h"
 #include "core/text.h"
@@ -179,7 +180,15 @@ bool is_folder(const std::string& path) {
 int run_folder(const CheckOptions& o, cli::Session& session) {
   if (!o.output.empty()) throw UsageError("--output goes with one case, not with a folder of them");
   std::vector<CheckedFile> files;
-  for (const fs::path& path : files_in(o.input)) files.push_back(check_or_note(path, o));
+  {
+    const std::vector<fs::path> paths = files_in(o.input);
+    cli::Progress progress =
+        cli::Progress::of_patience(session, static_cast<Index>(paths.size()), "files");
+    for (const fs::path& path : paths) {
+      files.push_back(check_or_note(path, o));
+      progress.update(static_cast<Index>(files.size()), escaped(path.filename().string()));
+    }
+  }
   std::vector<std::vector<std::string>> found;
   std::size_t open = 0;
   std::size_t unread = 0;

@@ -14,6 +14,7 @@
 #include "kvcache-bench/context.h"
 #include "kvcache-bench/report.h"
 #include "kvcache-bench/rounds.h"
+#include "kvcache-bench/show.h"
 #include "kvcache-bench/subjects.h"
 
 namespace attn {
@@ -63,6 +64,11 @@ int run_compare(const BenchOptions& o, cli::Session& session) {
   session.report().write(bench_report(
       experiment, context,
       {o.format, headline(o, experiment), o.prompt_apart, o.counts_only, timed, compared}));
+  if (o.show) {
+    const std::string picture =
+        bench_picture(experiment, o.prompt_apart, timed, session.terminal());
+    session.report().print("\n{}", picture);
+  }
   return experiment.agreement().counts && experiment.agreement().outputs ? cli::kDone : cli::kNo;
 }
 

@@ -12,6 +12,7 @@
 #include "core/dtype.h"
 #include "core/error.h"
 #include "core/text.h"
+#include "kvcache-bench/show.h"
 #include "model/presets.h"
 
 namespace attn {
@@ -154,6 +155,7 @@ void check_combinations(const cli::OptionTable& table, BenchOptions& o) {
     throw UsageError("--verify is for --counts-only: where times are taken, outputs are compared");
   take_preset(table, o);
   if (table.given("prompt") || table.given("new-tokens")) o.prompt_apart = true;
+  check_show(table, o);
   check_serving(table, o);
   check_quality(table, o.quality);
   if (!o.serving.wanted && !o.quality.wanted()) check_idle_cache_options(table, o);
@@ -234,6 +236,7 @@ void declare_results(cli::OptionTable& table, BenchOptions& o) {
   cli::format_options(table, o.format,
                       {cli::Format::kText, cli::Format::kMarkdown, cli::Format::kTsv,
                        cli::Format::kCsv, cli::Format::kJson, cli::Format::kJsonLines});
+  cli::show_options(table, o.show, "draw counts and times against tokens");
   cli::max_bytes_option(table, o.max_bytes);
   cli::progress_option(table);
 }

@@ -40,6 +40,7 @@ struct BenchOptions {
   QualityOptions quality;
   bool counts_only = false;
   bool verify = false;  // with counts_only: at full width, so that outputs can be compared
+  bool show = false;
   std::optional<Index> repeats;
   std::optional<Index> warmup;
   Index seed = 0;

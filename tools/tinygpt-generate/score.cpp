@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "cli/json.h"
+#include "cli/progress.h"
 #include "cli/table.h"
 #include "core/error.h"
 #include "core/text.h"
@@ -95,7 +96,12 @@ void run_score(const Options& options, const Transformer<float>& model, const La
   }
   const Index window = options.score_window.value_or(usual_window(model.config()));
   Scored scored;
-  scored.score = score_tokens<float>(model, ids, window, static_cast<int>(options.threads));
+  {
+    const Index windows = cut_into_windows(model.config(), ids, window).windows;
+    cli::Progress progress = cli::Progress::of_patience(session, windows, "windows");
+    scored.score = score_tokens<float>(model, ids, window, static_cast<int>(options.threads),
+                                       [&](Index over) { progress.update(over); });
+  }
   if (tokens_are_text(*language.written)) {
     const std::span<const Index> targets(ids.data() + 1,
                                          static_cast<std::size_t>(scored.score.targets));
