@@ -43,9 +43,9 @@ std::vector<double> power_ticks(double low, double high, int most, double base) 
 
 std::vector<double> axis_ticks(double low, double high, int most, AxisKind kind) {
   if (!(high > low)) return {low};
-  const std::vector<double> ticks = kind == AxisKind::kLinear ? linear_ticks(low, high, most)
-                                    : kind == AxisKind::kLog2 ? power_ticks(low, high, most, 2.0)
-                                                              : power_ticks(low, high, most, 10.0);
+  std::vector<double> ticks = kind == AxisKind::kLinear ? linear_ticks(low, high, most)
+                              : kind == AxisKind::kLog2 ? power_ticks(low, high, most, 2.0)
+                                                        : power_ticks(low, high, most, 10.0);
   if (ticks.size() >= 2) return ticks;
   return {low, high};
 }
