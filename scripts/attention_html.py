@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 """Makes one HTML file to look at attention: all heads as thumbnails, one of them large.
 
   tinygpt-generate model.h5 --prompt "3 5" --new-tokens 10 --dump-attention - |
