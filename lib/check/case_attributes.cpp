@@ -78,12 +78,12 @@ void check_format(const TensorFile& reader) {
   const auto format = reader.text_attribute("/", "format");
   if (format && *format != "attn-case" && *format != "attntools-tensors") {
     const bool checkpoint = *format == "attntools-checkpoint";
-    throw DataError(fmt::format("{}: want a file of format attn-case, got '{}'", reader.name(),
-                                escaped(*format)),
-                    checkpoint
-                        ? std::vector<std::string>{"--block 0 --ids '...' looks at the first "
-                                                   "block of a checkpoint"}
-                        : std::vector<std::string>());
+    throw DataError(
+        fmt::format("{}: want a file of format attn-case or attntools-tensors, got '{}'",
+                    reader.name(), escaped(*format)),
+        checkpoint ? std::vector<std::string>{"--block 0 --ids '...' looks at the first "
+                                              "block of a checkpoint"}
+                   : std::vector<std::string>());
   }
   count_attribute(reader, "format_version", 1, 1);
 }

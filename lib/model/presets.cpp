@@ -103,7 +103,7 @@ const std::vector<ModelPreset>& model_presets() {
   return presets;
 }
 
-const ModelPreset& model_preset(std::string_view name) {
+const ModelPreset& model_preset(std::string_view name, std::string_view option) {
   std::string wanted(name);
   std::replace(wanted.begin(), wanted.end(), '_', '-');
   std::vector<std::string> names;
@@ -115,7 +115,7 @@ const ModelPreset& model_preset(std::string_view name) {
   const std::string near = nearest_word(wanted, names);
   if (!near.empty()) hints.push_back(fmt::format("did you mean '{}'?", near));
   throw UsageError(
-      fmt::format("--preset must be one of {}: '{}'", fmt::join(names, ", "), escaped(name)),
+      fmt::format("{} must be one of {}: '{}'", option, fmt::join(names, ", "), escaped(name)),
       hints);
 }
 

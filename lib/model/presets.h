@@ -19,8 +19,8 @@ struct ModelPreset {
 /// In the order that help and messages list them.
 const std::vector<ModelPreset>& model_presets();
 
-/// Throws UsageError for a name that none has, with the nearest one as a hint; '-' and '_' are the
-/// same in it.
-const ModelPreset& model_preset(std::string_view name);
+/// Throws UsageError for a name that none has, with the nearest one as a hint and as what `option`
+/// was given; '-' and '_' are the same in it.
+const ModelPreset& model_preset(std::string_view name, std::string_view option = "--preset");
 
 }  // namespace attn

@@ -68,7 +68,7 @@ std::vector<std::string> model_names() {
 }
 
 void take_model(std::string_view name, BenchOptions& o) {
-  const ModelPreset& preset = model_preset(name);
+  const ModelPreset& preset = model_preset(name, "--model");
   if (preset.config.arch != Arch::kDecoder) {
     throw UsageError(fmt::format("--model {}: only a decoder can decode, this is of arch {}",
                                  preset.name, enum_name(preset.config.arch)));

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "bench/bench_columns.h"
+#include "bench/counted.h"
 #include "bench/quality.h"
 #include "cli/exit_code.h"
 #include "cli/table.h"
@@ -191,9 +192,9 @@ int run_quality(const BenchOptions& o, cli::Session& session) {
                      [&](Hdf5Writer& writer) { write_quality(writer, context, quality); });
   }
   const std::string headline = fmt::format(
-      "a model of {} layers, {} query and {} kv heads of {}: {} tokens in {} windows of {}",
-      config.depth, config.heads, config.kv_heads, config.head_dim, grouped(quality.targets),
-      grouped(quality.windows), grouped(quality.window));
+      "a model of {}, {} query and {} kv heads of {}: {} tokens in {} of {}",
+      counted(config.depth, "layer"), config.heads, config.kv_heads, config.head_dim,
+      grouped(quality.targets), counted(quality.windows, "window"), grouped(quality.window));
   session.report().write(report_of(quality, context, headline, o.format));
   return cli::kDone;
 }

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "bench/counted.h"
 #include "bench/doubts.h"
 #include "bench/model_subject.h"
 #include "bench/stopwatch.h"
@@ -86,8 +87,9 @@ void describe_model(Served& served, const BenchOptions& o) {
   const ModelConfig& config = *served.config;
   describe(served, o, "model", config.depth, config.heads, config.kv_heads, config.dim,
            config.head_dim);
-  served.headline = fmt::format("a model of {} layers, {} query and {} kv heads of {}, f32",
-                                config.depth, config.heads, config.kv_heads, config.head_dim);
+  served.headline =
+      fmt::format("a model of {}, {} query and {} kv heads of {}, f32",
+                  counted(config.depth, "layer"), config.heads, config.kv_heads, config.head_dim);
 }
 
 Served checkpoint_of(const BenchOptions& o, bool arithmetic) {
