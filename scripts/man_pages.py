@@ -108,7 +108,7 @@ def page(program, version):
 def main():
     check = sys.argv[1:2] == ["--check"]
     folders = sys.argv[2 if check else 1:]
-    if len(folders) != 1:
+    if len(folders) != 1 or folders[0].startswith("-"):
         sys.exit(__doc__)
     programs = sorted(path for path in pathlib.Path(folders[0]).iterdir()
                       if path.is_file() and os.access(path, os.X_OK))
