@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 """Makes one HTML file to look at attention: all heads as thumbnails, one of them large.
 
-  tinygpt-generate model.h5 --prompt "3 5" --new-tokens 10 --dump-attention - |
-    scripts/attention_html.py - -o attention.html
-  attn-check --tokens 6 -o maps.h5 && scripts/attention_html.py maps.h5 -o maps.html
+  tinygpt-generate model.h5 --prompt "3 5" --new-tokens 10 --dump-attention heads.h5
+  scripts/attention_html.py heads.h5 -o heads.html
+  attn-check --tokens 6 -o - | scripts/attention_html.py - -o maps.html
   scripts/attention_html.py long.h5 --blocks 0-1 --heads 3 --tokens 0-255 -o part.html
 
 The file needs no network and stays under 5 MB; what is larger is pooled, and that is said. The same

@@ -124,10 +124,11 @@ int run_check(const PosencOptions& o, cli::Session& session) {
 int run_explain(const PosencOptions& o, cli::Session& session) {
   const Explanation* told = find_explanation(o.explain);
   if (told == nullptr) {
+    std::vector<std::string> hints;
     const std::string nearest = nearest_mistake(o.explain);
-    throw UsageError(fmt::format("--explain: no mistake is called '{}'", escaped(o.explain)),
-                     nearest.empty() ? std::vector<std::string>{}
-                                     : std::vector{fmt::format("did you mean '{}'?", nearest)});
+    if (!nearest.empty()) hints.push_back(fmt::format("did you mean '{}'?", nearest));
+    hints.emplace_back("`attn-check --explain list` names all");
+    throw UsageError(fmt::format("--explain: no mistake is called '{}'", escaped(o.explain)), hints);
   }
   session.report().print("{}\n  {}\n  {}\n\n{}\n", told->name, told->what, told->cause, told->text);
   return cli::kDone;
