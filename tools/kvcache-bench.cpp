@@ -51,7 +51,7 @@ const cli::Program kProgram = {
         "The first new token comes out of the prompt's pass; the last is never fed back.\n"
         "  prefill  the prompt, or all n tokens, in one pass\n"
         "  decode   token after token; total is both, its tok/s counting the new tokens\n"
-        "Cache bytes are those of rows in use (with --window those that may still be seen);\n"
+        "Cache bytes are those of rows in use (with --window those that the last pass saw);\n"
         "allocated are the pages that hold them, or the whole capacity.\n"
         "\n"
         "Times are medians of interleaved rounds; iqr is the width of their middle half, cpu\n"

@@ -67,8 +67,8 @@ class DecodeSubject {
 
   /// Rows that each key projection has multiplied since restart(), by the layers' own counter.
   virtual Index key_rows() const = 0;
-  /// Bytes of the keys and values that the cache holds and that may still be seen, by the cache's
-  /// own size.
+  /// Bytes of the keys and values in use, by the cache's own size: with a window those that the
+  /// last pass saw.
   virtual Index cache_bytes() const = 0;
   /// Bytes that the cache took for them: its pages, or its whole capacity.
   virtual Index allocated_bytes() const = 0;

@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "bench/counted.h"
 #include "core/error.h"
 #include "core/rng.h"
 
@@ -36,8 +37,8 @@ double model_subject_bytes(const ModelConfig& config, Index capacity, Index cach
 void check_length(const ModelConfig& config, Index longest) {
   const std::optional<Index> most = config.longest_sequence();
   if (most && longest > *most) {
-    throw UsageError(
-        fmt::format("{} tokens are more than the {} positions that the model has", longest, *most));
+    throw UsageError(fmt::format("{} are more than the {} of the model", counted(longest, "token"),
+                                 counted(*most, "position")));
   }
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "bench/counted.h"
 #include "core/error.h"
 #include "core/rng.h"
 #include "core/text.h"
@@ -47,12 +48,12 @@ ServingLoad serving_load(const std::vector<Index>& lengths, const ServingLoadSet
   for (const Index length : lengths) {
     if (length < 1) throw UsageError(fmt::format("a sequence of {} tokens", length));
     if (length > load.longest) {
-      throw UsageError(fmt::format("--lengths has a sequence of {} tokens, --max-length is {}",
-                                   grouped(length), grouped(load.longest)));
+      throw UsageError(fmt::format("a sequence of {} is longer than --max-length {}",
+                                   counted(length, "token"), grouped(load.longest)));
     }
     if (length <= settings.shared_prefix) {
-      throw UsageError(fmt::format("--shared-prefix {} leaves nothing of a sequence of {} tokens",
-                                   grouped(settings.shared_prefix), grouped(length)));
+      throw UsageError(fmt::format("--shared-prefix {} leaves nothing of a sequence of {}",
+                                   grouped(settings.shared_prefix), counted(length, "token")));
     }
     const auto total = checked_add(sum, length);
     if (!total) throw UsageError("the tokens of all sequences leave 63 bits");

@@ -6,6 +6,7 @@
 #include <limits>
 #include <optional>
 
+#include "bench/counted.h"
 #include "core/text.h"
 #include "io/hdf5_writer.h"
 
@@ -25,8 +26,8 @@ const ServingRow* row_of(const ServingExperiment& experiment, ServingWay way) {
 std::string beside(const ServingRow& row, const ServingRow& other) {
   const auto ratio = [](double a, double b) { return fmt::format("{:.2f} times", a / b); };
   std::string line =
-      fmt::format("{}: up to {} sequences at a time where {} serves {}, {} the steps",
-                  serving_way_name(row.settings.way), grouped(row.run.most_running),
+      fmt::format("{}: up to {} at a time where {} serves {}, {} the steps",
+                  serving_way_name(row.settings.way), counted(row.run.most_running, "sequence"),
                   serving_way_name(other.settings.way), grouped(other.run.most_running),
                   ratio(static_cast<double>(row.run.steps), static_cast<double>(other.run.steps)));
   if (row.wall.count() > 0)
@@ -161,9 +162,9 @@ std::vector<std::string> serving_lines(const ServingExperiment& experiment) {
   }
   for (const ServingRow& row : experiment.rows()) {
     if (row.run.preemptions == 0) continue;
-    lines.push_back(fmt::format("{}: {} sequences gave way and were computed again, {} key rows",
-                                serving_way_name(row.settings.way), grouped(row.run.preemptions),
-                                grouped(row.run.recomputed)));
+    lines.push_back(
+        fmt::format("{}: gave way {} and computed again {}", serving_way_name(row.settings.way),
+                    counted(row.run.preemptions, "time"), counted(row.run.recomputed, "key row")));
   }
   return lines;
 }

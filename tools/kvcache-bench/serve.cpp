@@ -107,8 +107,9 @@ Served checkpoint_of(const BenchOptions& o, bool arithmetic) {
 // Positions that a table has of its own accord reach as far as contiguous buffers do.
 Served random_model_of(const BenchOptions& o, bool arithmetic) {
   Served served;
-  served.config = shaped_model(o, o.kv_heads.front(),
-                               o.serving.max_length > 0 ? o.serving.max_length : kUsualPositions);
+  const Index usual = o.shape.max_positions.value_or(kUsualPositions);
+  served.config =
+      shaped_model(o, o.kv_heads.front(), o.serving.max_length > 0 ? o.serving.max_length : usual);
   const ModelConfig& config = *served.config;
   if (arithmetic) {
     require_memory("serving", sizeof(float) * static_cast<double>(count_parameters(config).total));

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "bench/cache_summary.h"
+#include "bench/counted.h"
 #include "cli/json.h"
 #include "cli/table.h"
 #include "core/text.h"
@@ -20,10 +21,11 @@ std::string load_line(const ServingExperiment& experiment, const ServeReportStyl
   const ServingLoad& load = experiment.load();
   const Index prompts = load.rows() - load.new_tokens() + load.count();
   return fmt::format(
-      "{} sequences: {} prompt and {} new tokens, {} cached rows, at most {} of one\n"
+      "{}: {} prompt and {} new tokens, {} cached rows, at most {} of one\n"
       "{} for keys and values, {} a row\n\n",
-      grouped(load.count()), grouped(prompts), grouped(load.new_tokens()), grouped(load.rows()),
-      grouped(load.longest), short_size_text(style.memory), short_size_text(style.row_bytes));
+      counted(load.count(), "sequence"), grouped(prompts), grouped(load.new_tokens()),
+      grouped(load.rows()), grouped(load.longest), short_size_text(style.memory),
+      short_size_text(style.row_bytes));
 }
 
 std::string percent(double share) {

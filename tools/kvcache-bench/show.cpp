@@ -6,16 +6,25 @@
 #include <utility>
 #include <vector>
 
+#include "bench/counted.h"
 #include "cli/picture.h"
 #include "core/error.h"
+#include "core/text.h"
 
 namespace attn {
 namespace {
 
-std::string curve_name(const CacheRow& row, bool several_subjects) {
+// What tells the rows apart beside the cache and the tokens.
+struct Several {
+  bool subjects = false;
+  bool prompts = false;
+};
+
+std::string curve_name(const CacheRow& row, const Several& several) {
   std::string name =
       row.cache.cached() ? fmt::format("with a {} cache", way_name(row.cache)) : "without a cache";
-  if (several_subjects) name += fmt::format(", {} kv heads", row.kv_heads);
+  if (several.subjects) name += ", " + counted(row.kv_heads, "kv head");
+  if (several.prompts) name += fmt::format(", P {}", grouped(row.work.prompt));
   return name;
 }
 
@@ -29,11 +38,11 @@ std::vector<const CacheRow*> whole_rows(const CacheExperiment& experiment, bool 
 }
 
 template <class Value>
-std::vector<cli::Curve> curves_of(const std::vector<const CacheRow*>& rows, bool several_subjects,
+std::vector<cli::Curve> curves_of(const std::vector<const CacheRow*>& rows, const Several& several,
                                   const Value& value) {
   std::vector<cli::Curve> curves;
   for (const CacheRow* row : rows) {
-    const std::string name = curve_name(*row, several_subjects);
+    const std::string name = curve_name(*row, several);
     auto curve = std::find_if(curves.begin(), curves.end(),
                               [&](const cli::Curve& one) { return one.label == name; });
     if (curve == curves.end()) curve = curves.insert(curve, cli::Curve{.label = name});
@@ -62,15 +71,19 @@ void check_show(const cli::OptionTable& table, const BenchOptions& o) {
 std::string bench_picture(const CacheExperiment& experiment, bool prompt_apart, bool timed,
                           const cli::Terminal& terminal) {
   const std::vector<const CacheRow*> rows = whole_rows(experiment, prompt_apart);
-  const bool several =
+  Several several;
+  several.subjects =
       std::any_of(rows.begin(), rows.end(), [](const CacheRow* row) { return row->subject > 0; });
+  several.prompts = std::any_of(rows.begin(), rows.end(), [&rows](const CacheRow* row) {
+    return row->work.prompt != rows.front()->work.prompt;
+  });
   // Whatever the key-value heads, a projection multiplies the same rows: one curve a way.
-  std::vector<const CacheRow*> counted;
-  std::copy_if(rows.begin(), rows.end(), std::back_inserter(counted),
+  std::vector<const CacheRow*> of_first;
+  std::copy_if(rows.begin(), rows.end(), std::back_inserter(of_first),
                [](const CacheRow* row) { return row->subject == 0; });
   cli::Chart counts{
       .title = "rows that a key projection multiplied, by its own count",
-      .curves = curves_of(counted, false,
+      .curves = curves_of(of_first, {false, several.prompts},
                           [](const CacheRow& row) { return static_cast<double>(row.key_rows); }),
       .x_is = prompt_apart ? "new tokens" : "tokens"};
   std::string text = cli::chart(counts, terminal);

@@ -3,8 +3,10 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
+#include "bench/counted.h"
 #include "bench/layer_subject.h"
 #include "bench/model_subject.h"
 #include "core/error.h"
@@ -43,6 +45,13 @@ ModelConfig shaped_model(const BenchOptions& o, Index kv_heads, Index longest) {
   needs.dim = o.layer.dim;
   needs.vocab_size = o.shape.vocab_size.value_or(256);
   needs.seq_len = std::max(longest, o.model.empty() ? 0 : model_preset(o.model).config.seq_len);
+  if (const std::optional<Index> most = o.shape.max_positions) {
+    if (longest > *most) {
+      throw UsageError(fmt::format("{} are more than the {} of the model",
+                                   counted(longest, "token"), counted(*most, "position")));
+    }
+    needs.seq_len = std::min(needs.seq_len, *most);
+  }
   ModelOptions shape = o.shape;
   shape.kv_heads = kv_heads;
   ModelConfig config = model_config(shape, needs);
