@@ -128,7 +128,8 @@ int run_explain(const PosencOptions& o, cli::Session& session) {
     const std::string nearest = nearest_mistake(o.explain);
     if (!nearest.empty()) hints.push_back(fmt::format("did you mean '{}'?", nearest));
     hints.emplace_back("`attn-check --explain list` names all");
-    throw UsageError(fmt::format("--explain: no mistake is called '{}'", escaped(o.explain)), hints);
+    throw UsageError(fmt::format("--explain: no mistake is called '{}'", escaped(o.explain)),
+                     hints);
   }
   session.report().print("{}\n  {}\n  {}\n\n{}\n", told->name, told->what, told->cause, told->text);
   return cli::kDone;
