@@ -13,7 +13,8 @@ namespace attn {
 
 namespace {
 
-constexpr double kMostWhole = 1e15;  // far beyond any page, and exact
+constexpr double kMostWhole = 1e15;                // far beyond any page, and exact
+constexpr Index kNoPage = -2'000'000'000'000'000;  // what was no whole number, or beyond these
 
 // The heads that q has under the layouts that are left open.
 std::vector<Index> possible_heads(const Shape& q, const CaseAttributes& attributes) {
@@ -53,10 +54,9 @@ Tensor<Index> read_table(const CaseSource& source) {
                     fmt::format("want (batch, blocks), got shape {}", shape_text(found.shape)));
   }
   for (const double value : found.values) {
-    if (!(std::abs(value) <= kMostWhole) || value != std::floor(value)) {
-      source.complain("block_table", fmt::format("want whole numbers, got {}", value));
-    }
-    table.values.push_back(static_cast<Index>(value));
+    // Beyond a sequence's end anything may stand: a NaN, or -1 that was written without a sign.
+    const bool whole = std::abs(value) <= kMostWhole && value == std::floor(value);
+    table.values.push_back(whole ? static_cast<Index>(value) : kNoPage);
   }
   return table;
 }
@@ -136,6 +136,12 @@ void check_table(const CaseSource& source, const KeyPages& pages) {
     for (Index block = 0; block < needed; ++block) {
       const Index page = pages.page_at(b, block);
       if (page >= 0 && page < pages.pages()) continue;
+      if (page == kNoPage) {
+        const auto place = static_cast<std::size_t>(b * pages.blocks() + block);
+        const double value = source.require("block_table").tensor.values[place];
+        source.complain("block_table", fmt::format("want the number of a page, got {} at ({}, {})",
+                                                   value, b, block));
+      }
       source.complain("block_table",
                       fmt::format("page {} at ({}, {}) is outside of the pool of {} pages", page, b,
                                   block, pages.pages()));

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <limits>
 #include <set>
 
@@ -113,6 +114,17 @@ TEST(CasePages, AreReadAsTheSameKeysInARow) {
   EXPECT_THAT(recorded.assumed.front(), HasSubstr("pages NHD"));
 }
 
+TEST(CasePages, AnythingMayStandBeyondTheEnd) {
+  // -1 that was written without a sign, and what a float table is filled with.
+  for (const double filler : {18446744073709551615.0, std::nan(""), 0.5, 7.0}) {
+    PagedFile file;
+    file.table.values[2] = filler;
+    EXPECT_EQ(file.read().problem.k.values, three_tokens().k.values) << filler;
+    file.table.values[1] = filler;
+    EXPECT_THAT(file.complaint(), HasSubstr("case.h5: block_table: ")) << filler;
+  }
+}
+
 TEST(CasePages, AreRefusedByName) {
   const auto changed = [](const auto& change) {
     PagedFile file;
@@ -124,7 +136,7 @@ TEST(CasePages, AreRefusedByName) {
   EXPECT_EQ(changed([](PagedFile& f) { f.table.values[0] = -1; }),
             "case.h5: block_table: page -1 at (0, 0) is outside of the pool of 3 pages");
   EXPECT_EQ(changed([](PagedFile& f) { f.table.values[0] = 0.5; }),
-            "case.h5: block_table: want whole numbers, got 0.5");
+            "case.h5: block_table: want the number of a page, got 0.5 at (0, 0)");
   EXPECT_EQ(changed([](PagedFile& f) {
               f.table = Tensor<double>({1, 1}, {1});
             }),
