@@ -57,6 +57,24 @@ DType coarsest(const std::vector<MergeFile>& parts, DType StoredTypes::*record) 
   return found;
 }
 
+// What is no number in a row that saw a key goes into the whole: nothing else tells of it.
+void tell_of_no_numbers(const std::vector<MergeFile>& parts, const std::vector<PartialAnswer>& from,
+                        std::vector<std::string>& remarks) {
+  for (std::size_t p = 0; p < parts.size(); ++p) {
+    const Tensor<double>& out = from[p].out;
+    const Index features = out.dim(3);
+    Index rows = 0;
+    for (Index row = 0; row < from[p].lse.size(); ++row) {
+      if (from[p].lse.data()[row] == -kInfinity) continue;
+      const double* first = out.data() + row * features;
+      if (!std::all_of(first, first + features, [](double x) { return std::isfinite(x); })) ++rows;
+    }
+    if (rows == 0) continue;
+    remarks.push_back(fmt::format("{}: out is not finite in {} {} that saw a key", parts[p].name,
+                                  rows, rows == 1 ? "row" : "rows"));
+  }
+}
+
 std::string parts_text(std::size_t subset, std::size_t count) {
   if (subset == (std::size_t{1} << count) - 1) return "the lse of all parts are of base 2";
   std::string text;
@@ -159,6 +177,7 @@ MergeReport check_merge(const std::vector<MergeFile>& parts, const std::optional
   const std::vector<PartialAnswer> answers = answers_of(parts);
   const FullyMasked empty = parts.front().recorded.problem.rules.fully_masked;
   report.merged = merge_answers(answers, empty);
+  tell_of_no_numbers(parts, answers, report.remarks);
 
   WholeProblem of_parts = whole_of_parts(parts);
   const AttentionProblem* problem = of_parts.problem ? &*of_parts.problem : nullptr;
