@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <string>
 #include <system_error>
@@ -63,6 +64,11 @@ std::string shapes_text(const AttentionProblem& problem) {
                      problem.kv_len());
 }
 
+bool has_pages(const ProbeSettings& settings) {
+  return std::find(settings.inputs.begin(), settings.inputs.end(), ProbeInput::kPages) !=
+         settings.inputs.end();
+}
+
 }  // namespace
 
 int run_make_probe(const CheckOptions& o, cli::Session& session) {
@@ -108,6 +114,12 @@ int run_make_probe(const CheckOptions& o, cli::Session& session) {
         "      with h5py.File(f, 'a') as c:\n"
         "          c['out'] = kernel(c['q'][...], c['k'][...], c['v'][...])\n",
         folder);
+  }
+  if (!settings.inputs.empty()) {
+    report.print("with what else a file holds{}\n",
+                 has_pages(settings)
+                     ? "; of pages k_pages, v_pages, block_table and kv_lens in place of k and v"
+                     : "");
   }
   report.print("then: attn-check -i {}\n", folder);
   return cli::kDone;
