@@ -7,12 +7,13 @@
 #include "ops/attend_kernels.h"
 #include "ops/decode_kernels.h"
 #include "ops/few_rows.h"
+#include "ops/run_walk.h"
 
 // One head at a time, keys in tiles, queries in blocks of rows: products of a tile, its softmax
 // with a running maximum and sum for each row, its mix. Decoding, which has one row, takes a tile
-// for all heads at once. Keys that a row does not see cost nothing,
-// which saves the masked half. Where a key of a tile is hidden from some rows of a block only, its
-// weight is 0 and 0 * NaN would be NaN: a tile that holds such values is mixed row by row instead.
+// for all heads at once. Keys that a row does not see cost nothing, which saves the masked half.
+// Where a key of a tile is hidden from some rows of a block only, its weight is 0 and 0 * NaN would
+// be NaN: a tile that holds such values is mixed row by row instead.
 
 namespace attn {
 namespace {
@@ -154,27 +155,6 @@ void finish_rows(const Call<T>& call, const RowBlock& all, const RunningSoftmax<
   scale_each_row<T>(state.factor, all.of(call.out, call.shape.value_dim));
 }
 
-// Keys key0 .. key0 + keys - 1 of all runs, as pieces; `at_run` is the run that key0 lies in, or
-// one before it, which begins at key `base`: both move on.
-template <class T>
-std::span<const Piece<T>> cut_pieces(std::span<const KvRun<T>> kv, Index key0, Index keys,
-                                     std::size_t& at_run, Index& base, Piece<T>* pieces) {
-  std::size_t count = 0;
-  for (Index done = 0; done < keys;) {
-    const KvRun<T>& run = kv[at_run];
-    const Index first = key0 + done - base;
-    if (first >= run.k.rows()) {
-      base += run.k.rows();
-      ++at_run;
-      continue;
-    }
-    const Index rows = std::min(keys - done, run.k.rows() - first);
-    pieces[count++] = {done, {run.k.row_block(first, rows), run.v.row_block(first, rows)}};
-    done += rows;
-  }
-  return {pieces, count};
-}
-
 // All rows of a head against a tile's keys.
 template <class T>
 void attend_keys(const Call<T>& call, Index key0, Index keys, std::span<const Piece<T>> pieces,
@@ -214,12 +194,14 @@ void attend_rows(const Call<T>& call, std::span<const KvRun<T>> kv, const RowBlo
   const KeyRange seen = visible_to_block(call.mask, all, call.kept.kv_rows, scratch.visible);
   begin_rows(call, all, scratch.state);
   const Index step = tile_keys(seen.end - seen.begin, kTileKeys);
-  std::size_t at_run = 0;
-  Index base = 0;
+  RunWalk<T> runs(kv);
   for (Index key0 = seen.begin; key0 < seen.end; key0 += step) {
     const Index keys = std::min(step, seen.end - key0);
-    const auto pieces = cut_pieces(kv, key0, keys, at_run, base, scratch.pieces);
-    attend_keys<T>(call, key0, keys, pieces, all, scratch);
+    std::size_t count = 0;
+    runs.next(key0, keys, [&](Index at, const KvRun<T>& run) {
+      scratch.pieces[count++] = {at, run};
+    });
+    attend_keys<T>(call, key0, keys, {scratch.pieces, count}, all, scratch);
   }
   finish_rows(call, all, scratch.state);
 }
@@ -233,24 +215,13 @@ struct RowList {
   RowList(Arena& arena, Index keys)
       : k(arena.allocate<const T*>(keys + kKeysAtOnce)), v(arena.allocate<const T*>(keys)) {}
 
-  // `at_run` and `base` as in cut_pieces.
-  void fill(std::span<const KvRun<T>> kv, Index key0, Index keys, std::size_t& at_run,
-            Index& base) const {
-    for (Index done = 0; done < keys;) {
-      const KvRun<T>& run = kv[at_run];
-      const Index first = key0 + done - base;
-      if (first >= run.k.rows()) {
-        base += run.k.rows();
-        ++at_run;
-        continue;
+  void fill(RunWalk<T>& runs, Index key0, Index keys) const {
+    runs.next(key0, keys, [this](Index at, const KvRun<T>& run) {
+      for (Index i = 0; i < run.k.rows(); ++i) {
+        k[at + i] = run.k.row(i);
+        v[at + i] = run.v.row(i);
       }
-      const Index rows = std::min(keys - done, run.k.rows() - first);
-      for (Index i = 0; i < rows; ++i) {
-        k[done + i] = run.k.row(first + i);
-        v[done + i] = run.v.row(first + i);
-      }
-      done += rows;
-    }
+    });
     std::fill(k + keys, k + keys + kKeysAtOnce, k[keys - 1]);
   }
 };
@@ -273,11 +244,10 @@ void attend_one_row(const Call<T>& call, std::span<const KvRun<T>> kv, Arena& ar
   T* const scores = arena.allocate<T>(shape.heads * padded(step));
   // Inside the row's range only these hide keys.
   const bool skip_hidden = call.mask.allowed.data != nullptr || call.mask.bias.data != nullptr;
-  std::size_t at_run = 0;
-  Index base = 0;
+  RunWalk<T> runs(kv);
   for (Index key0 = seen.begin; key0 < seen.end; key0 += step) {
     const Index keys = std::min(step, seen.end - key0);
-    rows.fill(kv, key0, keys, at_run, base);
+    rows.fill(runs, key0, keys);
     const Matrix<T> s(scores, shape.heads, keys, padded(keys));
     decode_scores<T>(shape, call.q.data(), rows.k, s);
     std::fill(ranges, ranges + shape.heads, KeyRange{0, keys});
