@@ -58,7 +58,7 @@ class KvCache {
   Index bytes() const;
   /// The most that bytes() ever was.
   Index most_bytes() const;
-  /// Bytes of the rows that were written, one that several sequences share counted once.
+  /// Bytes of the rows that were written and not forgotten, one that several share counted once.
   Index bytes_of_rows() const;
 
  private:
