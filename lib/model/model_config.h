@@ -117,7 +117,8 @@ TrainingMemory training_memory(const ModelConfig& config, Index seq_len, Index b
 /// Bytes of f32 activations that one sequence leaves on the tape, roughly.
 Index activation_bytes(const ModelConfig& config, Index seq_len, Index source_len = 0);
 
-/// Sequences in one chunk of a training step: about 1 MiB of f32 activations. Depends on the
+/// Sequences in one chunk of a training step: a power of two, into which batches are cut evenly for
+/// most numbers of threads, and 1 to 2 MiB of f32 activations where they allow it. Depends on the
 /// model's shape and the sequence lengths alone, never on threads or the machine, because the
 /// rounding of a sum over chunks depends on where they are cut.
 Index chunk_sequences(const ModelConfig& config, Index seq_len, Index source_len = 0);

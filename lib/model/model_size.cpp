@@ -150,9 +150,11 @@ TrainingMemory training_memory(const ModelConfig& config, Index seq_len, Index b
 }
 
 Index chunk_sequences(const ModelConfig& config, Index seq_len, Index source_len) {
-  constexpr Index kChunkBytes = Index{1} << 20;
-  const Index each = activation_bytes(config, seq_len, source_len);
-  return std::max<Index>(1, kChunkBytes / std::max<Index>(1, each));
+  constexpr Index kChunkBytes = Index{1} << 21;
+  const Index each = std::max<Index>(1, activation_bytes(config, seq_len, source_len));
+  Index sequences = 1;
+  while (2 * sequences <= kChunkBytes / each) sequences *= 2;
+  return sequences;
 }
 
 }  // namespace attn

@@ -112,8 +112,7 @@ template <class T>
 void Transformer<T>::backward(const BackwardPass<T>& pass, const TransformerTape<T>& tape,
                               In<T> d_logits) const {
   const Arena::Scope scope(pass.arena);
-  Matrix<T> d_features = pass.arena.template zeros<T>(tape.features.rows(), tape.features.cols());
-  head_->backward(pass, tape.features, d_logits, d_features);
+  const Matrix<T> d_features = head_->backward(pass, tape.features, d_logits);
   Matrix<T> d_memory;
   if (encoder_) d_memory = pass.arena.template zeros<T>(tape.memory.rows(), tape.memory.cols());
   decoder_->backward(pass, tape.decoder, d_features, d_memory);

@@ -72,6 +72,18 @@ AttendMask<T> Attention<T>::mask(const Sequences& source_rows, Index sequence, I
   return mask;
 }
 
+template <class T>
+std::optional<ShortAttention<T>> Attention<T>::short_call(const Sequences& rows,
+                                                          const DropoutStream* dropout) const {
+  const bool all_seen = config_.window == 0 || config_.window >= rows.seq_len;
+  const bool drops = dropout != nullptr && dropout->rate > 0;
+  if (config_.cross || !slopes_.empty() || !all_seen || rows.key_mask != nullptr || drops) {
+    return std::nullopt;
+  }
+  const ShortAttention<T> call{shape_, rows.batch, rows.seq_len, config_.causal};
+  return call.fits() ? std::optional(call) : std::nullopt;
+}
+
 // Key-value heads first .. first + count - 1, with the query heads that read them. No head knows of
 // another, so the bits are those of all heads together.
 template <class T>
@@ -218,6 +230,18 @@ Matrix<T> Attention<T>::forward(const Pass<T>& pass, In<T> x, const Sequences& r
     rotate(k);
     if (slot != nullptr) slot->append(k, v, source_rows);
   }
+  Matrix<T> mixed = arena.template matrix<T>(x.rows(), shape_.heads * shape_.value_dim);
+  T* lse = nullptr;
+  if (tape != nullptr) {
+    lse = arena.template allocate<T>(x.rows() * shape_.heads);
+    *tape = {x, source, rows, source_rows, q, k, v, mixed, lse};
+  }
+  const bool looked_at = pass.probe != nullptr && pass.probe->want_weights;
+  const auto call = short_call(rows, pass.dropout);
+  if (call && slot == nullptr && !looked_at) {
+    attend_short<T>(*call, q, k, v, mixed, lse, arena);
+    return out_proj_.forward(pass, mixed);
+  }
   Keys* keys = arena.template allocate<Keys>(rows.batch);
   for (Index i = 0; i < rows.batch; ++i) {
     if (slot != nullptr) {
@@ -231,11 +255,7 @@ Matrix<T> Attention<T>::forward(const Pass<T>& pass, In<T> x, const Sequences& r
     keys[i] = {{run, 1}, source_rows.seq_len, 0};
   }
 
-  Matrix<T> mixed = arena.template matrix<T>(x.rows(), shape_.heads * shape_.value_dim);
-  T* lse = nullptr;
-  if (tape != nullptr) lse = arena.template allocate<T>(x.rows() * shape_.heads);
   mix(pass, q, rows, source_rows, {keys, static_cast<std::size_t>(rows.batch)}, mixed, lse);
-  if (tape != nullptr) *tape = {x, source, rows, source_rows, q, k, v, mixed, lse};
   return out_proj_.forward(pass, mixed);
 }
 
@@ -246,20 +266,27 @@ void Attention<T>::backward(const BackwardPass<T>& pass, const AttentionTape<T>&
   const Index q_len = tape.rows.seq_len;
   const Index kv_len = tape.source_rows.seq_len;
   // y = out_proj(mixed)
-  Matrix<T> d_mixed = pass.arena.template zeros<T>(tape.mixed.rows(), tape.mixed.cols());
-  out_proj_.backward(pass, tape.mixed, d_y, d_mixed);
+  const Matrix<T> d_mixed = out_proj_.backward(pass, tape.mixed, d_y);
   // mixed = softmax(scores) v, sequence by sequence; q and k turned
   Matrix<T> d_q = pass.arena.template zeros<T>(tape.q.rows(), tape.q.cols());
   Matrix<T> d_k = pass.arena.template zeros<T>(tape.k.rows(), tape.k.cols());
   Matrix<T> d_v = pass.arena.template zeros<T>(tape.v.rows(), tape.v.cols());
+  const auto call = short_call(tape.rows, pass.dropout);
+  if (call) {
+    attend_short_backward<T>(*call, tape.q, tape.k, tape.v, tape.lse, d_mixed, d_q, d_k, d_v,
+                             pass.arena);
+  }
   for (Index i = 0; i < tape.rows.batch; ++i) {
     const Index row = i * q_len;
     const Index key = i * kv_len;
-    attend_backward<T>(shape_, tape.q.row_block(row, q_len), tape.k.row_block(key, kv_len),
-                       tape.v.row_block(key, kv_len), mask(tape.source_rows, i, 0, pass.dropout, 0),
-                       tape.mixed.row_block(row, q_len), tape.lse + row * shape_.heads,
-                       d_mixed.row_block(row, q_len), d_q.row_block(row, q_len),
-                       d_k.row_block(key, kv_len), d_v.row_block(key, kv_len), pass.arena);
+    if (!call) {
+      attend_backward<T>(shape_, tape.q.row_block(row, q_len), tape.k.row_block(key, kv_len),
+                         tape.v.row_block(key, kv_len),
+                         mask(tape.source_rows, i, 0, pass.dropout, 0),
+                         tape.mixed.row_block(row, q_len), tape.lse + row * shape_.heads,
+                         d_mixed.row_block(row, q_len), d_q.row_block(row, q_len),
+                         d_k.row_block(key, kv_len), d_v.row_block(key, kv_len), pass.arena);
+    }
     if (rotary_) {
       rotary_->rotate_back(0, d_q.row_block(row, q_len));
       rotary_->rotate_back(0, d_k.row_block(key, kv_len));

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -8,6 +9,7 @@
 #include "nn/kv_cache.h"
 #include "nn/linear.h"
 #include "nn/rotary.h"
+#include "ops/attend_short.h"
 
 namespace attn {
 
@@ -81,6 +83,9 @@ class Attention {
     Index rows = 0;    // of all runs
     Index offset = 0;  // the first query's place among them
   };
+  /// The call for many short sequences at once, where they are of its kind.
+  std::optional<ShortAttention<T>> short_call(const Sequences& rows,
+                                              const DropoutStream* dropout) const;
   void mix(const Pass<T>& pass, In<T> q, const Sequences& rows, const Sequences& source_rows,
            std::span<const Keys> keys, Matrix<T> mixed, T* lse) const;
   void mix_parts(const Pass<T>& pass, In<T> q, const Sequences& rows, const Sequences& source_rows,

@@ -37,8 +37,8 @@ Matrix<T> Linear<T>::forward(const Pass<T>& pass, In<T> x) const {
   const Matrix<const T> weight = weight_.in(pass.values);
   Matrix<T> y = pass.arena().template matrix<T>(x.rows(), out());
   const auto block = [&](In<T> part, In<T> rows, Index first_output, Matrix<T> result) {
-    gemm<T>(Transpose::kNo, Transpose::kYes, T{1}, part, rows, T{0}, result);
-    if (bias_) add_row<T>(pass.values + bias_->offset + first_output, result);
+    const T* bias = bias_ ? pass.values + bias_->offset + first_output : nullptr;
+    gemm_bias<T>(part, rows, bias, result);
   };
   const int threads = pass.work.threads_for(std::max(x.rows(), kReading) * weight.size());
   const bool small = weight.size() < 2 * kBlockNumbers;
@@ -66,14 +66,27 @@ Matrix<T> Linear<T>::forward(const Pass<T>& pass, In<T> x) const {
 }
 
 template <class T>
-void Linear<T>::backward(const BackwardPass<T>& pass, In<T> x, In<T> d_y, Matrix<T> d_x) const {
+void Linear<T>::add_parameter_gradients(const BackwardPass<T>& pass, In<T> x, In<T> d_y) const {
   require_shape(d_y.rows() == x.rows() && d_y.cols() == out(), "linear backward: shape of d_y");
   // y = x W^T + b
   if (bias_) add_column_sums<T>(d_y, pass.gradients + bias_->offset);
   gemm<T>(Transpose::kYes, Transpose::kNo, T{1}, d_y, x, T{1}, weight_.in(pass.gradients));
+}
+
+template <class T>
+void Linear<T>::backward(const BackwardPass<T>& pass, In<T> x, In<T> d_y, Matrix<T> d_x) const {
+  add_parameter_gradients(pass, x, d_y);
   if (!d_x.empty()) {
     gemm<T>(Transpose::kNo, Transpose::kNo, T{1}, d_y, weight_.in(pass.values), T{1}, d_x);
   }
+}
+
+template <class T>
+Matrix<T> Linear<T>::backward(const BackwardPass<T>& pass, In<T> x, In<T> d_y) const {
+  add_parameter_gradients(pass, x, d_y);
+  Matrix<T> d_x = pass.arena.template matrix<T>(x.rows(), in());
+  gemm<T>(Transpose::kNo, Transpose::kNo, T{1}, d_y, weight_.in(pass.values), T{0}, d_x);
+  return d_x;
 }
 
 template class Linear<float>;

@@ -30,8 +30,12 @@ class Linear {
   /// Adds to the gradients of weight and bias and, unless it is empty, to d_x (rows, in).
   /// x is what forward was given, d_y (rows, out).
   void backward(const BackwardPass<T>& pass, In<T> x, In<T> d_y, Matrix<T> d_x) const;
+  /// The same where nothing else has a part in d_x, which is made here.
+  Matrix<T> backward(const BackwardPass<T>& pass, In<T> x, In<T> d_y) const;
 
  private:
+  void add_parameter_gradients(const BackwardPass<T>& pass, In<T> x, In<T> d_y) const;
+
   Param weight_;
   std::optional<Param> bias_;
 };

@@ -1,6 +1,7 @@
 #include "nn/mlp.h"
 
 #include "ops/activation.h"
+#include "ops/vector.h"
 
 namespace attn {
 namespace {
@@ -35,12 +36,15 @@ Mlp<T>::Mlp(ParamStore<T>& store, const std::string& name, Index dim, Index hidd
 
 template <class T>
 Matrix<T> Mlp<T>::forward(const Pass<T>& pass, In<T> x, MlpTape<T>* tape) const {
-  const Matrix<T> first = first_.forward(pass, x);
+  Matrix<T> first = first_.forward(pass, x);
   Matrix<T> up;
   Matrix<T> active = pass.arena().template matrix<T>(first.rows(), first.cols());
   if (up_) {
     up = up_->forward(pass, x);
     swiglu<T>(first, up, active);
+  } else if (tape != nullptr) {
+    // The derivative shares most of the work, and backward needs nothing else of fc1's output.
+    activate_with_slope<T>(elementwise(activation_), first, active, first);
   } else {
     activate<T>(elementwise(activation_), first, active);
   }
@@ -55,19 +59,19 @@ void Mlp<T>::backward(const BackwardPass<T>& pass, const MlpTape<T>& tape, In<T>
   const Index rows = tape.first.rows();
   const Index hidden = tape.first.cols();
   // y = last(active)
-  Matrix<T> d_active = pass.arena.template zeros<T>(rows, hidden);
-  last_.backward(pass, tape.active, d_y, d_active);
-  Matrix<T> d_first = pass.arena.template zeros<T>(rows, hidden);
+  const Matrix<T> d_active = last_.backward(pass, tape.active, d_y);
   if (up_) {
     // active = silu(gate(x)) * up(x)
+    Matrix<T> d_first = pass.arena.template zeros<T>(rows, hidden);
     Matrix<T> d_up = pass.arena.template zeros<T>(rows, hidden);
     swiglu_backward<T>(tape.first, tape.up, d_active, d_first, d_up);
     up_->backward(pass, tape.x, d_up, d_x);
+    first_.backward(pass, tape.x, d_first, d_x);
   } else {
     // active = f(first(x))
-    activate_backward<T>(elementwise(activation_), tape.first, d_active, d_first);
+    multiply_each<T>(tape.first, d_active);
+    first_.backward(pass, tape.x, d_active, d_x);
   }
-  first_.backward(pass, tape.x, d_first, d_x);
 }
 
 template class Mlp<float>;

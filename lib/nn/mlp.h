@@ -14,7 +14,7 @@ enum class MlpActivation { kGelu, kGeluTanh, kRelu, kSwiglu };
 template <class T>
 struct MlpTape {
   Matrix<const T> x;
-  Matrix<const T> first;   // fc1's or gate_proj's output
+  Matrix<const T> first;   // gate_proj's output, or of f its derivative at fc1's
   Matrix<const T> up;      // up_proj's output, SwiGLU only
   Matrix<const T> active;  // the last matrix's input
 };

@@ -12,17 +12,19 @@ HWY_BEFORE_NAMESPACE();
 namespace attn {
 namespace HWY_NAMESPACE {
 
-// Each has value(x) and derivative(x) on vectors.
+// A function and its derivative at x, which share most of their work: what is not used costs
+// nothing.
+template <class V>
+struct Point {
+  V value;
+  V slope;
+};
 
 struct Gelu {
   template <class V>
-  HWY_INLINE V value(V x) const {
-    return hn::Mul(x, normal(x).cdf);
-  }
-  template <class V>
-  HWY_INLINE V derivative(V x) const {
+  HWY_INLINE Point<V> at(V x) const {
     const Normal<V> at = normal(x);
-    return hn::MulAdd(x, at.density, at.cdf);
+    return {hn::Mul(x, at.cdf), hn::MulAdd(x, at.density, at.cdf)};
   }
 };
 
@@ -47,11 +49,7 @@ struct GeluTanh {
     return sigmoid(hn::Mul(x, hn::MulAdd(cubic, hn::Mul(x, x), scale)));
   }
   template <class V>
-  HWY_INLINE V value(V x) const {
-    return hn::Mul(x, gate(near(x)));
-  }
-  template <class V>
-  HWY_INLINE V derivative(V x) const {
+  HWY_INLINE Point<V> at(V x) const {
     using T = hn::TFromV<V>;
     const hn::DFromV<V> d;
     const V at = near(x);
@@ -59,31 +57,24 @@ struct GeluTanh {
     const V slope = hn::MulAdd(hn::Set(d, static_cast<T>(3 * kScale * kCubic)), hn::Mul(at, at),
                                hn::Set(d, static_cast<T>(kScale)));
     const V rest = hn::NegMulAdd(s, s, s);  // s (1 - s)
-    return hn::MulAdd(hn::Mul(at, slope), rest, s);
+    return {hn::Mul(x, s), hn::MulAdd(hn::Mul(at, slope), rest, s)};
   }
 };
 
 struct Relu {
   template <class V>
-  HWY_INLINE V value(V x) const {
-    return hn::IfThenZeroElse(hn::Lt(x, hn::Zero(hn::DFromV<V>())), x);  // keeps a NaN
-  }
-  template <class V>
-  HWY_INLINE V derivative(V x) const {
+  HWY_INLINE Point<V> at(V x) const {
     const hn::DFromV<V> d;
-    return hn::IfThenElseZero(hn::Gt(x, hn::Zero(d)), hn::Set(d, hn::TFromV<V>{1}));
+    return {hn::IfThenZeroElse(hn::Lt(x, hn::Zero(d)), x),  // keeps a NaN
+            hn::IfThenElseZero(hn::Gt(x, hn::Zero(d)), hn::Set(d, hn::TFromV<V>{1}))};
   }
 };
 
 struct Silu {
   template <class V>
-  HWY_INLINE V value(V x) const {
-    return hn::Mul(x, sigmoid(x));
-  }
-  template <class V>
-  HWY_INLINE V derivative(V x) const {
+  HWY_INLINE Point<V> at(V x) const {
     const V s = sigmoid(x);
-    return hn::MulAdd(x, hn::NegMulAdd(s, s, s), s);
+    return {hn::Mul(x, s), hn::MulAdd(x, hn::NegMulAdd(s, s, s), s)};
   }
 };
 
@@ -106,25 +97,28 @@ void forward_rows(Activation f, Matrix<const T> x, Matrix<T> y) {
   with_activation(f, [&](auto op) HWY_ATTR {
     for (Index i = 0; i < y.rows(); ++i) {
       transform<T>(
-          y.cols(), y.row(i), [op](auto v) HWY_ATTR { return op.value(v); }, x.row(i));
+          y.cols(), y.row(i), [op](auto v) HWY_ATTR { return op.at(v).value; }, x.row(i));
     }
   });
 }
 
 template <class T>
-void backward_rows(Activation f, Matrix<const T> x, Matrix<const T> d_y, Matrix<T> d_x) {
+void rows_and_slopes(Activation f, Matrix<const T> x, Matrix<T> y, Matrix<T> slope) {
   with_activation(f, [&](auto op) HWY_ATTR {
-    const auto add = [op](auto at, auto d_at, auto sum)
-                         HWY_ATTR { return hn::MulAdd(op.derivative(at), d_at, sum); };
-    for (Index i = 0; i < d_x.rows(); ++i) {
-      transform<T>(d_x.cols(), d_x.row(i), add, x.row(i), d_y.row(i), d_x.row(i));
+    for (Index r = 0; r < y.rows(); ++r) {
+      for_vectors<T>(y.cols(), [&](auto whole, Index i, Index n) HWY_ATTR {
+        constexpr bool kWhole = decltype(whole)::value;
+        const auto point = op.at(load<kWhole>(x.row(r) + i, n));
+        store<kWhole>(point.value, y.row(r) + i, n);
+        store<kWhole>(point.slope, slope.row(r) + i, n);
+      });
     }
   });
 }
 
 template <class T>
 void swiglu_rows(Matrix<const T> gate, Matrix<const T> up, Matrix<T> y) {
-  const auto product = [](auto g, auto u) HWY_ATTR { return hn::Mul(Silu().value(g), u); };
+  const auto product = [](auto g, auto u) HWY_ATTR { return hn::Mul(Silu().at(g).value, u); };
   for (Index i = 0; i < y.rows(); ++i) {
     transform<T>(y.cols(), y.row(i), product, gate.row(i), up.row(i));
   }
@@ -134,10 +128,10 @@ template <class T>
 void swiglu_backward_rows(Matrix<const T> gate, Matrix<const T> up, Matrix<const T> d_y,
                           Matrix<T> d_gate, Matrix<T> d_up) {
   const auto to_gate = [](auto g, auto u, auto d_at, auto sum) HWY_ATTR {
-    return hn::MulAdd(hn::Mul(d_at, u), Silu().derivative(g), sum);
+    return hn::MulAdd(hn::Mul(d_at, u), Silu().at(g).slope, sum);
   };
   const auto to_up = [](auto g, auto d_at, auto sum)
-                         HWY_ATTR { return hn::MulAdd(d_at, Silu().value(g), sum); };
+                         HWY_ATTR { return hn::MulAdd(d_at, Silu().at(g).value, sum); };
   for (Index i = 0; i < d_gate.rows(); ++i) {
     transform<T>(d_gate.cols(), d_gate.row(i), to_gate, gate.row(i), up.row(i), d_y.row(i),
                  d_gate.row(i));
@@ -146,7 +140,7 @@ void swiglu_backward_rows(Matrix<const T> gate, Matrix<const T> up, Matrix<const
 }
 
 ATTNTOOLS_BOTH_TYPES(forward_rows);
-ATTNTOOLS_BOTH_TYPES(backward_rows);
+ATTNTOOLS_BOTH_TYPES(rows_and_slopes);
 ATTNTOOLS_BOTH_TYPES(swiglu_rows);
 ATTNTOOLS_BOTH_TYPES(swiglu_backward_rows);
 
@@ -159,7 +153,7 @@ namespace attn {
 namespace {
 
 ATTNTOOLS_EXPORT(forward_rows);
-ATTNTOOLS_EXPORT(backward_rows);
+ATTNTOOLS_EXPORT(rows_and_slopes);
 ATTNTOOLS_EXPORT(swiglu_rows);
 ATTNTOOLS_EXPORT(swiglu_backward_rows);
 
@@ -177,10 +171,10 @@ void activate(Activation f, In<T> x, Matrix<T> y) {
 }
 
 template <class T>
-void activate_backward(Activation f, In<T> x, In<T> d_y, Matrix<T> d_x) {
-  require_same<T>(x, d_x, "activate_backward: the shapes differ");
-  require_same<T>(d_y, d_x, "activate_backward: the shapes differ");
-  ATTNTOOLS_DISPATCH(T, backward_rows)(f, x, d_y, d_x);
+void activate_with_slope(Activation f, In<T> x, Matrix<T> y, Matrix<T> slope) {
+  require_same<T>(x, y, "activate_with_slope: the shapes differ");
+  require_same<T>(x, slope, "activate_with_slope: the shapes differ");
+  ATTNTOOLS_DISPATCH(T, rows_and_slopes)(f, x, y, slope);
 }
 
 template <class T>
@@ -201,8 +195,8 @@ void swiglu_backward(In<T> gate, In<T> up, In<T> d_y, Matrix<T> d_gate, Matrix<T
 
 template void activate<float>(Activation, In<float>, Matrix<float>);
 template void activate<double>(Activation, In<double>, Matrix<double>);
-template void activate_backward<float>(Activation, In<float>, In<float>, Matrix<float>);
-template void activate_backward<double>(Activation, In<double>, In<double>, Matrix<double>);
+template void activate_with_slope<float>(Activation, In<float>, Matrix<float>, Matrix<float>);
+template void activate_with_slope<double>(Activation, In<double>, Matrix<double>, Matrix<double>);
 template void swiglu<float>(In<float>, In<float>, Matrix<float>);
 template void swiglu<double>(In<double>, In<double>, Matrix<double>);
 template void swiglu_backward<float>(In<float>, In<float>, In<float>, Matrix<float>, Matrix<float>);

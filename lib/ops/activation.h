@@ -13,9 +13,9 @@ enum class Activation { kGelu, kGeluTanh, kRelu, kSilu };
 template <class T>
 void activate(Activation f, In<T> x, Matrix<T> y);
 
-/// d_x += f'(x) * d_y. relu's derivative at 0 is 0.
+/// The same, and slope = f'(x), which may take the place of x. relu's derivative at 0 is 0.
 template <class T>
-void activate_backward(Activation f, In<T> x, In<T> d_y, Matrix<T> d_x);
+void activate_with_slope(Activation f, In<T> x, Matrix<T> y, Matrix<T> slope);
 
 /// y = silu(gate) * up (Shazeer 2020, eq. 6).
 template <class T>

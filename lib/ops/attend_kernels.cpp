@@ -10,8 +10,8 @@
 #define HWY_TARGET_INCLUDE "ops/attend_kernels.cpp"
 #include <hwy/foreach_target.h>
 
-#include "ops/attend_products-inl.h"
 #include "ops/attend_softmax-inl.h"
+#include "ops/products-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace attn {
@@ -57,7 +57,8 @@ void turn(In<T> x, Matrix<T> turned) {
 template <class T>
 void multiply(const Walk<std::type_identity_t<T>>& a, In<T> b, const ProductRanges& ranges,
               bool add, Matrix<T> c) {
-  ATTNTOOLS_DISPATCH(T, multiply_tile)(a, b, ranges, add, c);
+  const Matrix<const T> start = add ? Matrix<const T>(c) : Matrix<const T>();
+  ATTNTOOLS_DISPATCH(T, multiply_tile)(a, b, ranges, start, c);
 }
 
 template <class T>

@@ -1,5 +1,7 @@
 #include "ops/vector.h"
 
+#include <algorithm>
+
 #include "ops/dispatch.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -21,12 +23,50 @@ void add_rows(Matrix<const T> x, Matrix<T> y) {
   }
 }
 
+// row += the sum of x's rows, a few vectors of columns at a time, which stay in registers.
+template <class T>
+void add_sums_of_columns(Matrix<const T> x, T* row) {
+  const Index lanes = lanes_of<T>();
+  Index j = 0;
+  for (; j + 4 * lanes <= x.cols(); j += 4 * lanes) {
+    const Tag<T> d;
+    auto s0 = hn::LoadU(d, row + j), s1 = hn::LoadU(d, row + j + lanes);
+    auto s2 = hn::LoadU(d, row + j + 2 * lanes), s3 = hn::LoadU(d, row + j + 3 * lanes);
+    for (Index i = 0; i < x.rows(); ++i) {
+      const T* at = x.row(i) + j;
+      s0 = hn::Add(s0, hn::LoadU(d, at));
+      s1 = hn::Add(s1, hn::LoadU(d, at + lanes));
+      s2 = hn::Add(s2, hn::LoadU(d, at + 2 * lanes));
+      s3 = hn::Add(s3, hn::LoadU(d, at + 3 * lanes));
+    }
+    hn::StoreU(s0, d, row + j);
+    hn::StoreU(s1, d, row + j + lanes);
+    hn::StoreU(s2, d, row + j + 2 * lanes);
+    hn::StoreU(s3, d, row + j + 3 * lanes);
+  }
+  for (; j < x.cols(); j += lanes) {
+    const Index rest = std::min(lanes, x.cols() - j);
+    auto sum = load<false>(row + j, rest);
+    for (Index i = 0; i < x.rows(); ++i) sum = hn::Add(sum, load<false>(x.row(i) + j, rest));
+    store<false>(sum, row + j, rest);
+  }
+}
+
 template <class T>
 void sum_rows(Matrix<const T> a, Matrix<const T> b, Matrix<T> y) {
   for (Index i = 0; i < y.rows(); ++i) {
     transform<T>(
         y.cols(), y.row(i), [](auto u, auto v) HWY_ATTR { return hn::Add(u, v); }, a.row(i),
         b.row(i));
+  }
+}
+
+template <class T>
+void multiply_rows_each(Matrix<const T> x, Matrix<T> y) {
+  for (Index i = 0; i < y.rows(); ++i) {
+    transform<T>(
+        y.cols(), y.row(i), [](auto a, auto b) HWY_ATTR { return hn::Mul(a, b); }, y.row(i),
+        x.row(i));
   }
 }
 
@@ -64,7 +104,9 @@ double squares(const T* x, Index count) {
 }
 
 ATTNTOOLS_BOTH_TYPES(add_rows);
+ATTNTOOLS_BOTH_TYPES(add_sums_of_columns);
 ATTNTOOLS_BOTH_TYPES(sum_rows);
+ATTNTOOLS_BOTH_TYPES(multiply_rows_each);
 ATTNTOOLS_BOTH_TYPES(scale_all);
 ATTNTOOLS_BOTH_TYPES(squares);
 
@@ -77,7 +119,9 @@ namespace attn {
 namespace {
 
 ATTNTOOLS_EXPORT(add_rows);
+ATTNTOOLS_EXPORT(add_sums_of_columns);
 ATTNTOOLS_EXPORT(sum_rows);
+ATTNTOOLS_EXPORT(multiply_rows_each);
 ATTNTOOLS_EXPORT(scale_all);
 ATTNTOOLS_EXPORT(squares);
 
@@ -97,6 +141,12 @@ void sum(In<T> a, In<T> b, Matrix<T> y) {
   ATTNTOOLS_DISPATCH(T, sum_rows)(a, b, y);
 }
 
+template <class T>
+void multiply_each(In<T> x, Matrix<T> y) {
+  require_shape(x.rows() == y.rows() && x.cols() == y.cols(), "multiply_each: the shapes differ");
+  ATTNTOOLS_DISPATCH(T, multiply_rows_each)(x, y);
+}
+
 // A row stride of 0 is one row again and again.
 template <class T>
 void add_row(const std::type_identity_t<T>* row, Matrix<T> y) {
@@ -105,7 +155,7 @@ void add_row(const std::type_identity_t<T>* row, Matrix<T> y) {
 
 template <class T>
 void add_column_sums(In<T> x, T* row) {
-  ATTNTOOLS_DISPATCH(T, add_rows)(x, Matrix<T>(row, x.rows(), x.cols(), 0));
+  ATTNTOOLS_DISPATCH(T, add_sums_of_columns)(x, row);
 }
 
 template <class T>
@@ -127,6 +177,8 @@ template void add<float>(In<float>, Matrix<float>);
 template void add<double>(In<double>, Matrix<double>);
 template void sum<float>(In<float>, In<float>, Matrix<float>);
 template void sum<double>(In<double>, In<double>, Matrix<double>);
+template void multiply_each<float>(In<float>, Matrix<float>);
+template void multiply_each<double>(In<double>, Matrix<double>);
 template void add_row<float>(const float*, Matrix<float>);
 template void add_row<double>(const double*, Matrix<double>);
 template void add_column_sums<float>(In<float>, float*);

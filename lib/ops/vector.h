@@ -12,6 +12,10 @@ void add(In<T> x, Matrix<T> y);
 template <class T>
 void sum(In<T> a, In<T> b, Matrix<T> y);
 
+/// y *= x, element by element.
+template <class T>
+void multiply_each(In<T> x, Matrix<T> y);
+
 /// Adds row (cols) to every row of y.
 template <class T>
 void add_row(const std::type_identity_t<T>* row, Matrix<T> y);

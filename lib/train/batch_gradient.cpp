@@ -62,12 +62,46 @@ void check(const Batch& batch) {
                 "batch gradient: shape of the batch");
 }
 
+// made = the first `columns` tokens of every sequence; in the memory that it has.
+void first_columns(const Batch& batch, Index columns, Batch& made) {
+  made.batch = batch.batch;
+  made.seq_len = columns;
+  made.source_len = batch.source_len;
+  made.source = batch.source;
+  made.source_mask = batch.source_mask;
+  const auto cut = [&](const auto& from, auto& to) {
+    to.clear();
+    for (auto row = from.begin(); row != from.end(); row += batch.seq_len) {
+      to.insert(to.end(), row, row + columns);
+    }
+  };
+  cut(batch.ids, made.ids);
+  cut(batch.targets, made.targets);
+  cut(batch.key_mask, made.key_mask);
+  cut(batch.judged, made.judged);
+}
+
+// What follows the last target that counts has no part in a decoder's loss, as the last token of
+// every sequence, whose successor is not known: it need not be computed. The batch itself, or
+// `shorter`, made without that.
+const Batch& without_idle_end(const ModelConfig& config, const Batch& batch, Batch& shorter) {
+  check(batch);
+  if (config.arch == Arch::kEncoder) return batch;
+  Index columns = 1;
+  for (Index i = 0; i < batch.batch * batch.seq_len; ++i) {
+    const bool counts = batch.targets[static_cast<std::size_t>(i)] != kIgnoreIndex;
+    if (counts) columns = std::max(columns, i % batch.seq_len + 1);
+  }
+  if (columns == batch.seq_len) return batch;
+  first_columns(batch, columns, shorter);
+  return shorter;
+}
+
 class Chunks {
  public:
-  Chunks(const ModelConfig& config, const Batch& batch)
-      : batch_(batch), size_(chunk_sequences(config, batch.seq_len, batch.source_len)) {
-    check(batch);
-  }
+  Chunks(const ModelConfig& config, const Batch& batch, Batch& shorter)
+      : batch_(without_idle_end(config, batch, shorter)),
+        size_(chunk_sequences(config, batch.seq_len, batch.source_len)) {}
   Index count() const { return (batch_.batch + size_ - 1) / size_; }
   Chunk at(Index index) const {
     Chunk chunk;
@@ -168,7 +202,7 @@ BatchGradient<T>::~BatchGradient() = default;
 
 template <class T>
 double BatchGradient<T>::compute(const Batch& batch, T* gradients, const GradientOptions& options) {
-  const Chunks chunks(model_.config(), batch);
+  const Chunks chunks(model_.config(), batch, shorter_);
   const Index parameters = model_.params().size();
   const Index counted = counted_targets(batch);
   require_shape(counted > 0, "batch gradient: no target counts");
@@ -216,7 +250,7 @@ double BatchGradient<T>::compute(const Batch& batch, T* gradients, const Gradien
 
 template <class T>
 Evaluation BatchGradient<T>::evaluate(const Batch& batch) {
-  const Chunks chunks(model_.config(), batch);
+  const Chunks chunks(model_.config(), batch, shorter_);
   std::vector<Score> scores(static_cast<std::size_t>(chunks.count()));
   parallel_for(chunks.count(), threads_, [&](Index index, int which) {
     Worker& worker = *workers_[static_cast<std::size_t>(which)];

@@ -25,8 +25,9 @@ struct GradientOptions {
 
 /// The gradient of a batch's mean loss: a map over fixed chunks (chunk_sequences), each forward and
 /// backward in one worker's own memory, and a reduction in the order of the chunks. The same bits
-/// for every number of threads. After a worker's first chunk it allocates nothing.
-/// Throws ShapeError for a batch whose parts do not fit each other or the model.
+/// for every number of threads. A decoder's tokens after the last target are left out. After a
+/// worker's first chunk it allocates nothing. Throws ShapeError for a batch whose parts do not fit
+/// each other or the model.
 template <class T>
 class BatchGradient {
  public:
@@ -47,6 +48,7 @@ class BatchGradient {
   const Transformer<T>& model_;
   int threads_;
   std::vector<std::unique_ptr<Worker>> workers_;
+  Batch shorter_;  // what of a batch has a part in the loss
 };
 
 }  // namespace attn

@@ -199,18 +199,17 @@ BENCHMARK_CAPTURE(Activate, gelu, Activation::kGelu);
 BENCHMARK_CAPTURE(Activate, gelu_tanh, Activation::kGeluTanh);
 BENCHMARK_CAPTURE(Activate, silu, Activation::kSilu);
 
-void ActivateBackward(benchmark::State& state, Activation f) {
+void ActivateWithSlope(benchmark::State& state, Activation f) {
   const auto x = random_numbers({192, 256}, 1, 3.0);
-  const auto d_y = random_numbers({192, 256}, 2);
-  Tensor<float> d_x(x.shape);
+  Tensor<float> y(x.shape), slope(x.shape);
   for (auto _ : state) {
-    activate_backward<float>(f, x.matrix(), d_y.matrix(), d_x.matrix());
-    benchmark::DoNotOptimize(d_x.data());
+    activate_with_slope<float>(f, x.matrix(), y.matrix(), slope.matrix());
+    benchmark::DoNotOptimize(slope.data());
   }
-  count_elements(state, d_x.size());
+  count_elements(state, slope.size());
 }
-BENCHMARK_CAPTURE(ActivateBackward, gelu, Activation::kGelu);
-BENCHMARK_CAPTURE(ActivateBackward, gelu_tanh, Activation::kGeluTanh);
+BENCHMARK_CAPTURE(ActivateWithSlope, gelu, Activation::kGelu);
+BENCHMARK_CAPTURE(ActivateWithSlope, gelu_tanh, Activation::kGeluTanh);
 
 void LayerNorm(benchmark::State& state) {
   const Index dim = state.range(0);

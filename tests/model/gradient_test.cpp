@@ -1,5 +1,7 @@
 #include "support/gradient_check.h"
 
+#include <numeric>
+
 #include "model/configurations.h"
 #include "ops/cross_entropy.h"
 
@@ -75,14 +77,19 @@ void clear_kink(double& bias, std::vector<double> inputs) {
   bias -= widest >= kWideEnough ? middle : inputs.front() - kWideEnough;
 }
 
-// first: the ReLU's inputs, (rows, units); bias: its units'.
-void clear_kinks(ParamStore<double>& params, const std::string& bias, Matrix<const double> first) {
-  const ParamInfo* info = params.find(bias);
-  ASSERT_NE(info, nullptr) << bias;
-  for (Index unit = 0; unit < first.cols(); ++unit) {
+// x: what fc1, whose units a ReLU follows, was given.
+void clear_kinks(ParamStore<double>& params, const std::string& fc1, Matrix<const double> x) {
+  const ParamInfo* weight = params.find(fc1 + ".weight");
+  const ParamInfo* bias = params.find(fc1 + ".bias");
+  ASSERT_TRUE(weight != nullptr && bias != nullptr) << fc1;
+  const Matrix<double> w = weight->place.in(params.values());
+  for (Index unit = 0; unit < w.rows(); ++unit) {
+    double& moved = params.values()[bias->place.offset + unit];
     std::vector<double> inputs;
-    for (Index row = 0; row < first.rows(); ++row) inputs.push_back(first(row, unit));
-    clear_kink(params.values()[info->place.offset + unit], inputs);
+    for (Index row = 0; row < x.rows(); ++row) {
+      inputs.push_back(std::inner_product(x.row(row), x.row(row) + x.cols(), w.row(unit), moved));
+    }
+    clear_kink(moved, inputs);
   }
 }
 
@@ -91,8 +98,8 @@ void clear_kinks(Problem& p, const std::string& stack, std::size_t depth, bool e
     const Arena::Scope scope(p.work.arena());
     TransformerTape<double> tape;
     p.logits(&tape);
-    clear_kinks(p.model.params(), fmt::format("{}blocks.{}.mlp.fc1.bias", stack, block),
-                (encoder ? tape.encoder : tape.decoder).blocks[block].mlp.first);
+    clear_kinks(p.model.params(), fmt::format("{}blocks.{}.mlp.fc1", stack, block),
+                (encoder ? tape.encoder : tape.decoder).blocks[block].mlp.x);
   }
 }
 
@@ -182,7 +189,7 @@ TEST(Gradient, InputsOfEveryBlock) {
       const Arena::Scope scope(work.arena());
       BlockTape<double> tape;
       forward(&tape);
-      clear_kinks(params, "block.mlp.fc1.bias", tape.mlp.first);
+      clear_kinks(params, "block.mlp.fc1", tape.mlp.x);
     }
     const auto loss = [&] {
       const Arena::Scope scope(work.arena());

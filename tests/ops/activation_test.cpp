@@ -66,17 +66,17 @@ Tensor<T> grid() {
 template <class T>
 void expect_right_on_grid(Activation f) {
   const Tensor<T> x = grid<T>();
-  Tensor<T> y(x.shape), d_x(x.shape), ones(x.shape);
-  for (T& one : ones.values) one = 1;
+  Tensor<T> y(x.shape), both(x.shape), slope(x.shape);
   activate<T>(f, x.matrix(), y.matrix());
-  activate_backward<T>(f, x.matrix(), ones.matrix(), d_x.matrix());
+  activate_with_slope<T>(f, x.matrix(), both.matrix(), slope.matrix());
+  EXPECT_EQ(y.values, both.values);
   for (std::size_t i = 0; i < x.values.size(); ++i) {
     const auto at = static_cast<long double>(x.values[i]);
     const double unit = static_cast<double>(std::numeric_limits<T>::epsilon()) *
                         std::max(1.0, std::abs(static_cast<double>(at)));
     ASSERT_NEAR(static_cast<double>(y.values[i]), static_cast<double>(truth(f, at)), 2 * unit)
         << "f(" << static_cast<double>(at) << ")";
-    ASSERT_NEAR(static_cast<double>(d_x.values[i]), static_cast<double>(derivative_truth(f, at)),
+    ASSERT_NEAR(static_cast<double>(slope.values[i]), static_cast<double>(derivative_truth(f, at)),
                 8 * unit)
         << "f'(" << static_cast<double>(at) << ")";
   }
@@ -103,16 +103,15 @@ TEST(Activation, FarValuesAndNan) {
   const float inf = std::numeric_limits<float>::infinity();
   for (const Activation f : kAll) {
     const Tensor<float> x({1, 4}, {-200, 200, std::numeric_limits<float>::quiet_NaN(), -1e30F});
-    Tensor<float> y(x.shape), d_x(x.shape), ones({1, 4}, {1, 1, 1, 1});
-    activate<float>(f, x.matrix(), y.matrix());
-    activate_backward<float>(f, x.matrix(), ones.matrix(), d_x.matrix());
+    Tensor<float> y(x.shape), slope(x.shape);
+    activate_with_slope<float>(f, x.matrix(), y.matrix(), slope.matrix());
     EXPECT_EQ(y.values[0], 0.0F);
     EXPECT_EQ(y.values[1], 200.0F);
     EXPECT_TRUE(std::isnan(y.values[2]));
     EXPECT_EQ(y.values[3], 0.0F);
-    EXPECT_EQ(d_x.values[0], 0.0F);
-    EXPECT_EQ(d_x.values[1], 1.0F);
-    EXPECT_FALSE(std::isnan(d_x.values[3]));
+    EXPECT_EQ(slope.values[0], 0.0F);
+    EXPECT_EQ(slope.values[1], 1.0F);
+    EXPECT_FALSE(std::isnan(slope.values[3]));
     EXPECT_LT(y.values[1], inf);
   }
 }
@@ -136,12 +135,15 @@ TEST(Activation, WorksOnColumnSlices) {
   }
 }
 
-TEST(Activation, BackwardAdds) {
+// As a layer keeps it for backward.
+TEST(Activation, SlopeMayTakeThePlaceOfX) {
   for (const Activation f : kAll) {
-    const Tensor<float> x({1, 1}, {0.5F}), d_y({1, 1}, {2.0F});
-    Tensor<float> d_x({1, 1}, {10.0F});
-    activate_backward<float>(f, x.matrix(), d_y.matrix(), d_x.matrix());
-    EXPECT_NEAR(d_x.values[0], 10.0 + 2.0 * static_cast<double>(derivative_truth(f, 0.5L)), 2e-6);
+    auto x = random_tensor<float>({3, 21}, 1, 3.0);
+    Tensor<float> y(x.shape), slope(x.shape), in_place(x.shape);
+    activate_with_slope<float>(f, x.matrix(), y.matrix(), slope.matrix());
+    activate_with_slope<float>(f, x.matrix(), in_place.matrix(), x.matrix());
+    EXPECT_EQ(in_place.values, y.values);
+    EXPECT_EQ(x.values, slope.values);
   }
 }
 

@@ -14,6 +14,7 @@
 #include <limits>
 #include <string>
 #include <thread>
+#include <utility>
 
 #include "core/error.h"
 #include "ops/blas_core.h"
@@ -51,8 +52,9 @@ double sum_tolerance(Index k) {
   return static_cast<double>(k + 2) * static_cast<double>(std::numeric_limits<T>::epsilon());
 }
 
+// alpha 0.5 and beta 2 go to BLAS, 1 with 0 or 1 to our own panels.
 template <class T>
-void expect_products_right(Transpose ta, Transpose tb) {
+void expect_products_right(Transpose ta, Transpose tb, double alpha, double beta) {
   for (const Shape3& shape : kShapes) {
     const auto [m, n, k] = shape;
     // Wider than the views: strides that are not the columns.
@@ -62,7 +64,8 @@ void expect_products_right(Transpose ta, Transpose tb) {
     const Tensor<T> before = c;
     const auto a_view = a.matrix().col_block(2, ta == Transpose::kYes ? m : k);
     const auto b_view = b.matrix().col_block(1, tb == Transpose::kYes ? k : n);
-    gemm<T>(ta, tb, T{0.5}, a_view, b_view, T{2}, c.matrix().col_block(0, n));
+    gemm<T>(ta, tb, static_cast<T>(alpha), a_view, b_view, static_cast<T>(beta),
+            c.matrix().col_block(0, n));
     for (Index i = 0; i < m; ++i) {
       for (Index j = 0; j < n; ++j) {
         double sum = 0;
@@ -70,7 +73,7 @@ void expect_products_right(Transpose ta, Transpose tb) {
           sum += static_cast<double>(ta == Transpose::kYes ? a_view(l, i) : a_view(i, l)) *
                  static_cast<double>(tb == Transpose::kYes ? b_view(j, l) : b_view(l, j));
         }
-        const double want = 0.5 * sum + 2 * static_cast<double>(before.matrix()(i, j));
+        const double want = alpha * sum + beta * static_cast<double>(before.matrix()(i, j));
         ASSERT_NEAR(static_cast<double>(c.matrix()(i, j)), want, sum_tolerance<T>(k))
             << m << " x " << n << " x " << k << " at " << i << ", " << j << " on "
             << blas_description();
@@ -84,8 +87,10 @@ void expect_products_right(Transpose ta, Transpose tb) {
 TEST(Gemm, AgreesWithDoubleSumsOnTheCoreInUse) {
   for (const Transpose ta : {Transpose::kNo, Transpose::kYes}) {
     for (const Transpose tb : {Transpose::kNo, Transpose::kYes}) {
-      expect_products_right<float>(ta, tb);
-      expect_products_right<double>(ta, tb);
+      for (const auto& [alpha, beta] : {std::pair{0.5, 2.0}, {1.0, 0.0}, {1.0, 1.0}}) {
+        expect_products_right<float>(ta, tb, alpha, beta);
+        expect_products_right<double>(ta, tb, alpha, beta);
+      }
     }
   }
 }
@@ -114,6 +119,42 @@ TEST(Gemm, FewRowsAgreeWithDoubleSums) {
       }
     }
   }
+}
+
+// Decoding's rows, panels and BLAS.
+TEST(Gemm, ABiasIsAddedToEveryRow) {
+  for (const Index rows : {1, 4, 5, 40}) {
+    for (const Shape3& shape : {Shape3{rows, 70, 300}, Shape3{rows, 2050, 512}}) {
+      const auto x = random_tensor<float>({shape.m, shape.k}, 1, 0.1);
+      const auto weight = random_tensor<float>({shape.n, shape.k}, 2);
+      const auto bias = random_tensor<float>({shape.n}, 3);
+      Tensor<float> with({shape.m, shape.n}), without({shape.m, shape.n});
+      gemm_bias<float>(x.matrix(), weight.matrix(), bias.data(), with.matrix());
+      gemm_bias<float>(x.matrix(), weight.matrix(), nullptr, without.matrix());
+      for (Index i = 0; i < shape.m; ++i) {
+        for (Index j = 0; j < shape.n; ++j) {
+          const float want = without.matrix()(i, j) + bias.values[static_cast<std::size_t>(j)];
+          ASSERT_NEAR(with.matrix()(i, j), want, 1e-5F) << i << ", " << j;
+        }
+      }
+    }
+  }
+}
+
+// A row of a panel's product has bits of its own: layers may be cut into blocks anyhow.
+TEST(Gemm, RowsOfPanelsDoNotDependOnEachOther) {
+  const auto a = random_tensor<float>({100, 300}, 1);
+  const auto b = random_tensor<float>({130, 300}, 2);
+  Tensor<float> whole({100, 130}), parts({100, 130});
+  const auto product = [&](Index first, Index rows, Matrix<float> c) {
+    gemm<float>(Transpose::kNo, Transpose::kYes, 1, a.matrix().row_block(first, rows), b.matrix(),
+                0, c.row_block(first, rows));
+  };
+  product(0, 100, whole.matrix());
+  product(0, 33, parts.matrix());
+  product(33, 5, parts.matrix());
+  product(38, 62, parts.matrix());
+  EXPECT_EQ(whole.values, parts.values);
 }
 
 TEST(Gemm, OneRowMayHaveAnyStride) {
@@ -244,7 +285,7 @@ TEST(Gemm, SaysWhereAddressSpaceLeavesNoBuffer) {
       const Tensor<float> a({8, 8}), b({8, 8});
       Tensor<float> c({8, 8});
       try {
-        gemm<float>(Transpose::kNo, Transpose::kNo, 1, a.matrix(), b.matrix(), 0, c.matrix());
+        gemm<float>(Transpose::kNo, Transpose::kNo, 2, a.matrix(), b.matrix(), 0, c.matrix());
       } catch (const DataError& error) {
         said = error.what();
       }

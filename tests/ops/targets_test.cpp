@@ -10,6 +10,7 @@
 #include "ops/activation.h"
 #include "ops/adamw.h"
 #include "ops/attend_cases.h"
+#include "ops/attend_short.h"
 #include "ops/cross_entropy.h"
 #include "ops/gemm.h"
 #include "ops/norm.h"
@@ -54,7 +55,9 @@ std::vector<double> all_results() {
        {Activation::kGelu, Activation::kGeluTanh, Activation::kRelu, Activation::kSilu}) {
     activate<T>(f, x.matrix(), y.matrix());
     keep(y.values);
-    activate_backward<T>(f, x.matrix(), d_y.matrix(), d_x.matrix());
+    activate_with_slope<T>(f, x.matrix(), y.matrix(), d_x.matrix());
+    keep(d_x.values);
+    multiply_each<T>(d_y.matrix(), d_x.matrix());
     keep(d_x.values);
   }
   swiglu<T>(x.matrix(), d_y.matrix(), y.matrix());
@@ -94,6 +97,27 @@ std::vector<double> all_results() {
   Tensor<T> few({3, 3});
   gemm<T>(Transpose::kNo, Transpose::kYes, T{1}, x.matrix(), d_y.matrix(), T{0}, few.matrix());
   keep(few.values);
+  // Panels of b as it lies and turned, with and without a start.
+  const auto wide = random_tensor<T>({kCols, 131}, 4), tall = random_tensor<T>({131, kCols}, 5);
+  Tensor<T> c({kCols, 131}), with_bias({kCols, 131});
+  gemm<T>(Transpose::kYes, Transpose::kNo, T{1}, x.matrix(), random_tensor<T>({3, 131}, 6).matrix(),
+          T{1}, c.matrix());
+  keep(c.values);
+  gemm_bias<T>(random_tensor<T>({kCols, kCols}, 7).matrix(), tall.matrix(), wide.data(),
+               with_bias.matrix());
+  keep(with_bias.values);
+  const ShortAttention<T> call{{3, 3, 8, 8}, 4, 5, true, 0};
+  const auto q = random_tensor<T>({20, 24}, 8), k = random_tensor<T>({20, 24}, 9);
+  Tensor<T> out({20, 24}), d_q({20, 24}), d_k({20, 24}), d_v({20, 24});
+  std::vector<T> lse(60);
+  Arena arena;
+  attend_short<T>(call, q.matrix(), k.matrix(), q.matrix(), out.matrix(), lse.data(), arena);
+  attend_short_backward<T>(call, q.matrix(), k.matrix(), q.matrix(), lse.data(), k.matrix(),
+                           d_q.matrix(), d_k.matrix(), d_v.matrix(), arena);
+  keep(out.values);
+  keep(d_q.values);
+  keep(d_k.values);
+  keep(d_v.values);
   return results;
 }
 
