@@ -6,7 +6,7 @@ JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
 
 .PHONY: all dependencies configure demo test asan tsan debug format format-check tidy man bench \
-  figures tutorial install uninstall deb clean
+  bench-instructions figures tutorial install uninstall deb clean
 
 all: configure
 	cmake --build --preset $(PRESET) --parallel $(JOBS)

@@ -4,6 +4,9 @@
 
 # find_path and find_library in one, as an imported target; for packages without a CMake file.
 function(attn_find_package target header)
+  if(TARGET ${target})  # of another folder of a project that finds the package in several
+    return()
+  endif()
   cmake_parse_arguments(ARG "" "PACKAGE" "INCLUDE_HINTS;LIBRARIES;LIBRARY_HINTS" ${ARGN})
   string(MAKE_C_IDENTIFIER ${target} id)
   find_path(${id}_INCLUDE ${header} HINTS ${ARG_INCLUDE_HINTS})

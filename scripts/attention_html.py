@@ -89,6 +89,8 @@ def hidden_of(group, name, weights):
     if hidden is not None:
         if hidden.shape != weights.shape[2:]:
             raise DataError("%s has shape %s, the maps %s" % (hidden.name, hidden.shape, weights.shape))
+        if hidden.dtype.kind not in "biu":
+            raise DataError("%s: wanted whole numbers, not %s" % (hidden.name, hidden.dtype))
         return np.broadcast_to(hidden[:] != 0, weights.shape), None
     scores = member(group, name.replace("weights", "scores", 1))
     if name.startswith("weights") and scores is not None and scores.size == weights.size:

@@ -17,6 +17,7 @@ from plot_style import np, plt
 from matplotlib.colors import ListedColormap
 
 MOST = 144  # panels
+LONGEST = 24  # letters of a label
 KNOWN = ("attention", "encoder/attention", "decoder/attention", "cross/attention", "weights",
          "weights_causal")
 
@@ -98,9 +99,10 @@ def labels_of(file, path, axis, count, options):
     folder = path.rpartition("/")[0]
     for name in (f"{folder}/{axis}_token", f"{axis}_token", f"{axis}_tokens"):
         if name in file and file[name].shape == (count,):
-            # Ends of lines and spaces of a text would be invisible labels.
-            return [style.text(label).replace("\n", "\\n").replace(" ", "␣").replace("$", r"\$")
-                    for label in style.dataset(file, name)]
+            # Ends of lines and spaces of a text would be invisible labels, long ones leave no picture.
+            texts = [style.text(label) for label in style.dataset(file, name)]
+            return [(text if len(text) <= LONGEST else text[:LONGEST - 1] + "…")
+                    .replace("\n", "\\n").replace(" ", "␣").replace("$", r"\$") for text in texts]
     return [str(number) for number in range(count)]
 
 

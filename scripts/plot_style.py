@@ -162,18 +162,23 @@ def run(options, draw):
 def save(figure, paths, dpi=150, title=None):
     """Writes the picture under each name, whole or not at all."""
     if title:
-        figure.suptitle(title)
-    # Places are found once: else a picture would depend on the ones written before it.
-    figure.draw_without_rendering()
-    figure.set_layout_engine("none")
+        figure.suptitle(title, parse_math=False)
     for path in paths:
         part = path.with_name(f".{path.name}.{os.getpid()}{path.suffix}")
         try:
+            if path is paths[0]:
+                # Places are found once: else a picture would depend on the ones written before it.
+                figure.draw_without_rendering()
+                figure.set_layout_engine("none")
             figure.savefig(part, dpi=dpi, metadata=METADATA[path.suffix])
             part.replace(path)
         except OSError as error:
             part.unlink(missing_ok=True)
             refuse(f"{path}: {error.strerror}")
+        except (MemoryError, RuntimeError, ValueError) as error:
+            # Letters or a picture larger than Matplotlib can draw.
+            part.unlink(missing_ok=True)
+            refuse(f"{path}: cannot be drawn: {' '.join(str(error).split())}")
     plt.close(figure)
 
 

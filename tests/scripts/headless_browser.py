@@ -13,8 +13,14 @@ KEYS = {"ArrowLeft": 37, "ArrowUp": 38, "ArrowRight": 39, "ArrowDown": 40, "Esca
 
 
 def chromium():
-    """The browser's path, or None."""
-    return next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    """The path of a browser that runs here, or None: Ubuntu's chromium-browser may only tell of a snap."""
+    for path in filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))):
+        try:
+            if subprocess.run([path, "--version"], capture_output=True, timeout=60).returncode == 0:
+                return path
+        except (OSError, subprocess.TimeoutExpired):
+            pass
+    return None
 
 
 class Browser:

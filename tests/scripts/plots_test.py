@@ -82,7 +82,7 @@ draws("plot_positions", "pe.h5", "--features", "0,8", "-o", "pe.png", "-o", "pe.
 draws("plot_positions", "alibi.h5", "-o", "alibi.png")
 draws("plot_kvcache_counts", "counts.h5", "-o", "counts.png", "--log")
 draws("plot_kvcache_size", "size.h5", "--mark", "4096", "-o", "size.pdf")
-draws("plot_loss", "gradients-pre-2-0.h5", "-o", "loss.png")
+draws("plot_loss", "gradients-pre-2-0.h5", "--title", r"$\no{formula", "-o", "loss.png")
 draws("plot_training", ".", ".", "gradients", "--as", "png")
 check("gradient-norms.png", os.path.getsize("gradient-norms.png") > 3000)
 
@@ -129,6 +129,7 @@ refuses("plot_positions", ["-"], 2, "-o is missing")
 refuses("plot_positions", ["pe.h5", "--dp", "9"], 2, "--dp")
 refuses("plot_attention", ["six.h5", "--tokens", "a b", "-o", "a.png"], 2, "2 labels", "6")
 refuses("plot_attention", ["heads.h5", "--head", "4", "-o", "a.png"], 2, "heads 0 to 3")
+refuses("plot_positions", ["pe.h5", "--dpi", "100000", "-o", "a.png"], 3, "a.png: cannot be drawn")
 refuses("plot_kvcache_size", ["size.h5", "--mark", "7", "-o", "a.png"], 2, "--mark 7")
 check("nothing is left of what failed", not [name for name in os.listdir() if name.startswith((".", "a."))])
 

@@ -1,6 +1,7 @@
 #!/bin/zsh -f
-# What zsh makes of keys typed at its prompt: complete_zsh.sh KEYS. A tab completes; what then
-# stands on the line, or in the list below it, is printed without blanks at the ends.
+# What zsh makes of keys typed at its prompt: complete_zsh.sh KEYS PATTERN. A tab completes; what then
+# stands on the line, or in the list below it, is printed without blanks at the ends: as soon as
+# PATTERN is in it, or after a minute, however busy the machine.
 zmodload zsh/zpty
 zpty shell "TERM=dumb COLUMNS=100 LINES=60 zsh -f -i"
 zpty -w shell "fpath=(${0:A:h}/../../scripts/completion \$fpath)"
@@ -9,7 +10,10 @@ zpty -w shell 'zstyle ":completion:*" list-packed no; PS1= PS2=; unset zle_brack
 zpty -r -m shell ignored "*READY*READY*"
 zpty -w -n shell "$1"
 out=
-# Until nothing comes for half a second.
-while zpty -r -t shell piece || { sleep 0.5; zpty -r -t shell piece }; do out+=$piece; done
+repeat 600; do
+  while zpty -r -t shell piece; do out+=$piece; done
+  [[ $out == *$~2* ]] && break
+  sleep 0.1
+done
 zpty -d shell
 print -r -- ${out} | sed -e 's/\r//g' -e 's/\x1b\[[0-9;?]*[a-zA-Z]//g' -e 's/[[:space:]]*$//' -e '/^$/d'

@@ -43,6 +43,13 @@ shown=$(awk '/^```(cpp|cmake)$/ { inside = 1; next } /^```/ { inside = 0 } insid
 if grep -Fxv -f <(cat "$docs"/docs/own-tool/*) <<< "$shown"; then
   fail 'own-tool.md shows lines that its files do not have'
 fi
+# Two folders of one project may each find the package.
+mkdir -p "$staged/two/a" "$staged/two/b"
+printf '%s\n' 'cmake_minimum_required(VERSION 3.25)' 'project(two CXX)' 'add_subdirectory(a)' \
+  'add_subdirectory(b)' > "$staged/two/CMakeLists.txt"
+echo 'find_package(attntools REQUIRED)' | tee "$staged/two/a/CMakeLists.txt" > "$staged/two/b/CMakeLists.txt"
+cmake -G Ninja -S "$staged/two" -B "$staged/two/build" -DCMAKE_PREFIX_PATH="$place" > "$staged/said" 2>&1 ||
+  fail "$(cat "$staged/said")"
 # Nothing names the folder it was built from.
 if grep -rlF "$(cd "$build/../.." && pwd)/" "$place/lib/cmake" "$place/share" "$place/include"; then
   fail 'files that name the source tree'
