@@ -30,6 +30,7 @@ except ImportError as error:
 MOST_BYTES = 5_000_000      # of the whole page
 FINE_BYTES = 400_000        # up to here a weight may take 16 bits
 MOST_READ = 4 << 30         # of one dataset
+MOST_PIPED = 1 << 30        # of a file that comes through a pipe
 PAGE = pathlib.Path(__file__).resolve().parent / "attention_html"
 # In this order: a later file uses what an earlier one defines.
 SCRIPTS = ("data", "colors", "state", "thumbnails", "map", "lines", "tokens", "words", "main")
@@ -205,6 +206,14 @@ def history_of(file):
     return [line for line in str(history).split("\n") if line]
 
 
+def read_whole(stream):
+    """What a pipe holds."""
+    content = stream.read(MOST_PIPED + 1)
+    if len(content) > MOST_PIPED:
+        raise DataError("more than %d bytes: write a file first" % MOST_PIPED)
+    return io.BytesIO(content)
+
+
 # ---- What was asked for -------------------------------------------------------------------------
 
 def numbers(text):
@@ -304,11 +313,16 @@ def build(parts, pool, title, history):
 
 
 def write(path, content):
-    """Whole or not at all."""
+    """Whole or not at all; into a pipe or device as it comes."""
     if path == "-":
         sys.stdout.buffer.write(content)
         sys.stdout.buffer.flush()
         return
+    if os.path.exists(path) and not os.path.isfile(path):
+        with open(path, "wb") as stream:
+            stream.write(content)
+        return
+    path = os.path.realpath(path)  # a link stays one
     folder = os.path.dirname(path) or "."
     descriptor, temporary = tempfile.mkstemp(dir=folder, prefix=".attention_html-")
     try:
@@ -351,12 +365,12 @@ def run(options):
         raise UsageError("-o -: HTML is not for a terminal")
     try:
         if options.input == "-":
-            source = io.BytesIO(sys.stdin.buffer.read())
+            source = read_whole(sys.stdin.buffer)
         elif pathlib.Path(options.input).is_file():
             source = options.input
         else:
             with open(options.input, "rb") as stream:  # a pipe such as <(command)
-                source = io.BytesIO(stream.read())
+                source = read_whole(stream)
         with h5py.File(source, "r") as file:
             parts = parts_of(file, options.dataset)
             history = history_of(file)
@@ -369,7 +383,8 @@ def run(options):
                                   options.tokens or options.keys)):
         choose(parts, option, which, spans)
     name = "stdin" if options.input == "-" else os.path.basename(options.input)
-    content, notes = build(parts, options.pool, options.title or name, history)
+    title = os.fsencode(options.title or name).decode("utf-8", "backslashreplace")
+    content, notes = build(parts, options.pool, title, history)
     try:
         write(options.output, content)
     except OSError as error:

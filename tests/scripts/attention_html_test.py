@@ -129,6 +129,26 @@ class Conversion(unittest.TestCase):
         self.assertEqual((piped.returncode, piped.stderr), (0, b""))
         self.assertEqual(piped.stdout, first)
 
+    def test_pipes_by_name_stay_pipes_and_links_links(self):
+        pipe, link = HERE / "pipe", HERE / "link.html"
+        os.mkfifo(pipe)
+        reader = subprocess.Popen(["cat", pipe], stdout=subprocess.PIPE)
+        self.assertEqual(convert(HERE / "dump.h5", "-o", pipe).returncode, 0)
+        self.assertEqual(reader.communicate(timeout=60)[0], made("dump").read_bytes())
+        self.assertTrue(pipe.is_fifo())
+        link.symlink_to("linked.html")
+        self.assertEqual(convert(HERE / "dump.h5", "-o", link).returncode, 0)
+        self.assertTrue(link.is_symlink())
+        self.assertEqual(link.read_bytes(), made("dump").read_bytes())
+
+    def test_a_name_that_is_no_text(self):
+        name = os.fsencode(HERE) + b"/\xff.h5"
+        with open(name, "wb") as copy:
+            copy.write((HERE / "dump.h5").read_bytes())
+        run = convert(os.fsdecode(name), "-o", HERE / "named.html")
+        self.assertEqual(run.returncode, 0, run.stderr)
+        self.assertEqual(data_of(HERE / "named.html")["title"], r"\xff.h5")
+
     def test_nothing_is_asked_from_elsewhere(self):
         text = made("dump").read_text("utf-8")
         self.assertNotRegex(text, r"https?:|//[a-z]+\.|@import|<link|\bsrc=")
