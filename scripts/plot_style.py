@@ -126,6 +126,8 @@ def dataset(file, path):
         held = [name for name, what in file.items() if isinstance(what, h5py.Dataset)][:6]
         refuse(f"{name_of(file)}: no dataset /{path.lstrip('/')}",
                f"it has /{', /'.join(held)}" if held else "tensor-show --list says what a file has")
+    if name_of(found.file) != name_of(file) or found.is_virtual or found.external:
+        refuse(f"{name_of(file)}: /{path.lstrip('/')} lies in another file")
     return found[()]
 
 

@@ -121,6 +121,9 @@ refuses("plot_kvcache_counts", ["six.h5", "-o", "a.png"], 3, "no dataset /result
 refuses("plot_kvcache_size", ["pe.h5", "-o", "a.png"], 3, "no dataset /bytes")
 refuses("plot_attention", ["pe.h5", "-o", "a.png"], 3, "no attention in it")
 refuses("plot_attention", ["six.h5", "--dataset", "query", "-o", "a.png"], 3, "/query must have")
+with h5py.File("outside.h5", "w") as file:
+    file["attention"] = h5py.ExternalLink("heads.h5", "/attention")
+refuses("plot_attention", ["outside.h5", "-o", "a.png"], 3, "/attention lies in another file")
 refuses("plot_training", [".", ".", "nanogpt"], 3, "no nanogpt-*.h5")
 refuses("plot_positions", ["pe.h5", "-o", "nowhere/a.png"], 3, "nowhere/a.png: No such file")
 refuses("plot_positions", ["pe.h5", "-o", "a.gif"], 2, ".png, .pdf or .svg")
