@@ -146,7 +146,9 @@ HWY_INLINE void multiply_block(const T* a, Index row_step, Index k_step, const T
   a += k.begin * k_step;
   b += k.begin * b_stride;
   Index left = k.end - k.begin;
-  for (; left >= 4; left -= 4) {
+  // With 16 registers four steps at once push sums out of them.
+  constexpr bool kFourAtOnce = kVectors == 4;
+  for (; kFourAtOnce && left >= 4; left -= 4) {
     add_products<kWhole>(a, row_step, b, lanes, sums);
     add_products<kWhole>(a + k_step, row_step, b + b_stride, lanes, sums);
     add_products<kWhole>(a + 2 * k_step, row_step, b + 2 * b_stride, lanes, sums);
