@@ -4,12 +4,14 @@ import base64
 import json
 import os
 import pathlib
+import select
 import shutil
 import subprocess
 import tempfile
 
 KEYS = {"ArrowLeft": 37, "ArrowUp": 38, "ArrowRight": 39, "ArrowDown": 40, "Escape": 27, "Tab": 9,
         "Home": 36, "End": 35, " ": 32}
+PATIENCE = 120  # seconds for any one answer, on however busy a machine
 
 
 def chromium():
@@ -47,6 +49,14 @@ class Browser:
         self.number = 0
         self.session = None
         self.events = []
+        try:
+            self.attach()
+        except OSError:
+            self.process.kill()
+            self.process.wait()
+            raise
+
+    def attach(self):
         target = self.call("Target.createTarget", url="about:blank")["targetId"]
         self.session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Network", "Log"):
@@ -56,7 +66,7 @@ class Browser:
         try:
             self.session = None
             self.call("Browser.close")
-        except (EOFError, OSError):
+        except OSError:
             pass
         self.process.wait(timeout=60)
         os.close(self.commands)
@@ -65,9 +75,11 @@ class Browser:
 
     def receive(self):
         while b"\0" not in self.rest:
+            if not select.select([self.answers], [], [], PATIENCE)[0]:
+                raise TimeoutError("the browser does not answer")
             read = os.read(self.answers, 1 << 16)
             if not read:
-                raise EOFError("the browser has gone")
+                raise ConnectionError("the browser has gone")
             self.rest += read
         message, self.rest = self.rest.split(b"\0", 1)
         return json.loads(message)
