@@ -31,6 +31,7 @@ MOST_BYTES = 5_000_000      # of the whole page
 FINE_BYTES = 400_000        # up to here a weight may take 16 bits
 MOST_READ = 4 << 30         # of one dataset
 MOST_PIPED = 1 << 30        # of a file that comes through a pipe
+LONGEST = 200               # letters of a token, or a browser does not come to an end with them
 PAGE = pathlib.Path(__file__).resolve().parent / "attention_html"
 # In this order: a later file uses what an earlier one defines.
 SCRIPTS = ("data", "colors", "state", "thumbnails", "map", "lines", "tokens", "words", "main")
@@ -172,8 +173,10 @@ class Part:
         return base64.b64encode(codes.astype("<u%d" % (bits // 8)).tobytes()).decode("ascii")
 
     def described(self, bits):
+        cut = lambda token: token if len(token) <= LONGEST else token[:LONGEST - 1] + "…"
+        tokens = [side and list(map(cut, side)) for side in self.tokens]
         return {"name": self.name, "outer": self.outer, "blocks": self.blocks, "heads": self.heads,
-                "at": self.at, "tokens": self.tokens, "oneText": bool(self.one_text), "bits": bits,
+                "at": self.at, "tokens": tokens, "oneText": bool(self.one_text), "bits": bits,
                 "weights": self.coded(bits)}
 
 

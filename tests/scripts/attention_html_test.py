@@ -141,6 +141,10 @@ class Conversion(unittest.TestCase):
         self.assertTrue(link.is_symlink())
         self.assertEqual(link.read_bytes(), made("dump").read_bytes())
 
+    def test_a_token_as_long_as_a_book_is_cut(self):
+        write_dump("book", np.full((1, 1, 2, 2), 0.5, "f4"), tokens=["a" * 60000, "b"])
+        self.assertEqual(data_of(made("book"))["parts"][0]["tokens"][0], ["a" * 199 + "…", "b"])
+
     def test_a_name_that_is_no_text(self):
         name = os.fsencode(HERE) + b"/\xff.h5"
         with open(name, "wb") as copy:
