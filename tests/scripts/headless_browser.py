@@ -54,6 +54,7 @@ class Browser:
         except OSError:
             self.process.kill()
             self.process.wait()
+            shutil.rmtree(self.profile, ignore_errors=True)
             raise
 
     def attach(self):
