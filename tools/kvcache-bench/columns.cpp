@@ -68,6 +68,19 @@ cli::Json json_context(const BenchContext& context) {
   return facts;
 }
 
+cli::Json json_beginning(const BenchContext& context, const Agreement& agreement, bool portable) {
+  cli::Json document;
+  document["schema"] = 1;
+  document["context"] = json_context(context);
+  document["counts_agree"] = agreement.counts;
+  document["outputs_agree"] = agreement.compared ? cli::Json(agreement.outputs) : cli::Json();
+  if (agreement.compared && !portable) {
+    document["max_difference"] = cli::json_number(agreement.max_difference);
+    document["max_difference_bound"] = cli::json_number(agreement.bound);
+  }
+  return document;
+}
+
 std::string json_lines(const BenchContext& context, const std::vector<cli::Json>& rows) {
   std::string text;
   for (const cli::Json& row : rows) {

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/agreement.h"
 #include "bench/bench_columns.h"
 #include "cli/json.h"
 #include "cli/table.h"
@@ -18,6 +19,10 @@ cli::Table column_table(const std::vector<BenchColumn>& columns);
 /// A row as a JSON object: null for what was not measured.
 cli::Json json_row(const std::vector<BenchColumn>& columns, std::size_t row);
 cli::Json json_context(const BenchContext& context);
+
+/// What begins the JSON document of an experiment: its context, and whether counts and outputs
+/// agree. With `portable` without differences, which depend on the processor.
+cli::Json json_beginning(const BenchContext& context, const Agreement& agreement, bool portable);
 
 /// One line for each row, which holds the context too: every line can be repeated by itself.
 std::string json_lines(const BenchContext& context, const std::vector<cli::Json>& rows);

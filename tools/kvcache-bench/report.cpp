@@ -200,15 +200,7 @@ cli::Json json_stored(const StorageAgreement& one, bool portable) {
 std::string json_report(const CacheExperiment& experiment, const BenchContext& context,
                         const BenchReportStyle& style, const std::vector<BenchColumn>& columns) {
   const Agreement& agreement = experiment.agreement();
-  cli::Json document;
-  document["schema"] = 1;
-  document["context"] = json_context(context);
-  document["counts_agree"] = agreement.counts;
-  document["outputs_agree"] = agreement.compared ? cli::Json(agreement.outputs) : cli::Json();
-  if (agreement.compared && !style.portable) {
-    document["max_difference"] = cli::json_number(agreement.max_difference);
-    document["max_difference_bound"] = cli::json_number(agreement.bound);
-  }
+  cli::Json document = json_beginning(context, agreement, style.portable);
   if (!agreement.stored.empty()) {
     document["stored"] = cli::Json::array();
     for (const StorageAgreement& one : agreement.stored)

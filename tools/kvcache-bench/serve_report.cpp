@@ -126,16 +126,7 @@ cli::Json json_of_row(const ServingExperiment& experiment, const ServeReportStyl
 
 std::string json_report(const ServingExperiment& experiment, const BenchContext& context,
                         const ServeReportStyle& style, const std::vector<cli::Json>& rows) {
-  const Agreement& agreement = experiment.agreement();
-  cli::Json document;
-  document["schema"] = 1;
-  document["context"] = json_context(context);
-  document["counts_agree"] = agreement.counts;
-  document["outputs_agree"] = agreement.compared ? cli::Json(agreement.outputs) : cli::Json();
-  if (agreement.compared && !style.portable) {
-    document["max_difference"] = cli::json_number(agreement.max_difference);
-    document["max_difference_bound"] = cli::json_number(agreement.bound);
-  }
+  cli::Json document = json_beginning(context, experiment.agreement(), style.portable);
   document["results"] = rows;
   return cli::json_text(document);
 }
