@@ -5,15 +5,12 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
-#include <filesystem>
-#include <fstream>
+#include <functional>
 #include <nlohmann/json.hpp>
 
 #include "core/error.h"
 #include "core/rng.h"
-#include "io/safetensors_folder.h"
-#include "io/safetensors_writer.h"
-#include "support/process.h"
+#include "io/safetensors_bytes.h"
 
 namespace attn {
 namespace {
@@ -26,16 +23,6 @@ std::vector<std::byte> bytes_of(const std::string& text) {
   std::vector<std::byte> bytes(text.size());
   std::memcpy(bytes.data(), text.data(), text.size());
   return bytes;
-}
-
-std::string length_bytes(std::uint64_t length) {
-  std::string prefix;
-  for (int i = 0; i < 8; ++i) prefix += static_cast<char>(length >> (8 * i) & 0xffU);
-  return prefix;
-}
-
-std::string packed(const std::string& header, const std::string& data) {
-  return length_bytes(header.size()) + header + data;
 }
 
 SafetensorsFile file_of(const std::string& bytes) {
@@ -290,133 +277,6 @@ TEST(Safetensors, DamageIsRefusedOrReadWithinTheData) {
   }
   EXPECT_GT(refused, kDamages / 2);
   EXPECT_LT(refused, kDamages) << "no damage was harmless: the trials are all alike";
-}
-
-TEST(SafetensorsWriter, WritesWhatTheReaderReads) {
-  const std::vector<float> first = {1, -2.5, 3, 0.25, 0, 7};
-  const std::vector<float> second = {1e-3F};
-  for (const DType type : {DType::kF32, DType::kF16, DType::kBF16}) {
-    SafetensorsWriter writer({{"a.weight", {2, 3}}, {"b", {}}}, type);
-    writer.write(first.data());
-    EXPECT_THROW(writer.finish(), ShapeError);
-    writer.write(second.data());
-    const SafetensorsFile file = SafetensorsFile::from_bytes(writer.finish(), "w");
-    EXPECT_EQ(file.metadata().at("format"), "pt");
-    ASSERT_EQ(file.entries().size(), 2U);
-    EXPECT_EQ(file.entries()[0].name, "a.weight");
-    EXPECT_EQ(file.entries()[0].shape, (Shape{2, 3}));
-    EXPECT_EQ(file.entries()[0].type, type);
-    std::vector<float> read(6);
-    file.read(file.entries()[0], read.data());
-    EXPECT_EQ(read, first);  // these are exact in every type
-    file.read(file.entries()[1], read.data());
-    EXPECT_NEAR(read[0], second[0], type == DType::kBF16 ? 4e-6 : type == DType::kF16 ? 5e-7 : 0);
-  }
-}
-
-TEST(SafetensorsWriter, RefusesWhatTheTypeCannotHold) {
-  SafetensorsWriter writer({{"a", {2}}}, DType::kF16);
-  const float values[] = {1, 70000};
-  try {
-    writer.write(values);
-    FAIL() << "accepted";
-  } catch (const DataError& error) {
-    EXPECT_STREQ(error.what(), "'a': number 1 is 70000, which F16 cannot hold");
-  }
-}
-
-class SafetensorsFolderTest : public ::testing::Test {
- protected:
-  void put(const std::string& name, const std::string& bytes) {
-    std::ofstream(folder_ / name, std::ios::binary) << bytes;
-  }
-  void put_tensor(const std::string& file, const std::string& tensor) {
-    put(file,
-        packed("{\"" + tensor + R"(":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}})", "x"));
-  }
-  void put_index(const json& weight_map) {
-    put("model.safetensors.index.json", json{{"weight_map", weight_map}}.dump());
-  }
-  std::string refusal() {
-    try {
-      const SafetensorsFolder read = SafetensorsFolder::open(folder_.path().string(), 1 << 20);
-      return fmt::format("{} tensors", read.tensors().size());
-    } catch (const DataError& error) {
-      const std::string text = error.what();
-      const std::string path = folder_.path().string();
-      std::string shown;
-      for (std::size_t at = 0; at < text.size();) {  // without the folder
-        if (text.compare(at, path.size(), path) == 0) at += path.size();
-        shown += text[at++];
-      }
-      return shown;
-    }
-  }
-  testing::TempFolder folder_;
-};
-
-TEST_F(SafetensorsFolderTest, OneFileOrThoseOfTheIndex) {
-  EXPECT_THAT(refusal(), HasSubstr("holds neither model.safetensors nor model.safetensors.index"));
-  put("pytorch_model.bin", "PK");
-  EXPECT_THAT(refusal(), HasSubstr("pytorch_model.bin is a pickle, which is not read"));
-  put_tensor("one", "a");
-  put_tensor("two", "b");
-  put_index({{"a", "one"}, {"b", "two"}});
-  EXPECT_EQ(refusal(), "2 tensors");
-  put_tensor("model.safetensors", "c");
-  EXPECT_EQ(refusal(), "1 tensors");
-}
-
-TEST_F(SafetensorsFolderTest, TheIndexIsTrue) {
-  put_tensor("one", "a");
-  put_tensor("two", "b");
-  put_index({{"a", "two"}, {"b", "two"}});
-  EXPECT_EQ(refusal(),
-            "/model.safetensors.index.json: weight_map puts 'a' into two, but it is in none of its "
-            "files");
-  put_index({{"a", "one"}, {"b", "one"}, {"c", "two"}});
-  EXPECT_EQ(refusal(),
-            "/model.safetensors.index.json: weight_map puts 'b' into one, but it is in /two");
-  put_index({{"a", "one"}, {"b", "gone"}});
-  EXPECT_EQ(refusal(), "/gone: No such file or directory");
-  put("two", packed(R"({"b":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},)"
-                    R"("z":{"dtype":"U8","shape":[0],"data_offsets":[1,1]}})",
-                    "x"));
-  put_index({{"a", "one"}, {"b", "two"}});
-  EXPECT_EQ(refusal(), "/two: 'z' is not in the weight_map of model.safetensors.index.json");
-  put_tensor("two", "a");
-  EXPECT_EQ(refusal(), "/two: 'a' stands in /one too: a duplicate");
-}
-
-TEST_F(SafetensorsFolderTest, TheIndexNamesBareFilesOnly) {
-  for (const std::string name : {"../out", "/etc/passwd", "", ".", "..", "a/b", "a\\b"}) {
-    put_index({{"a", name}});
-    EXPECT_EQ(refusal(), "/model.safetensors.index.json: weight_map names '" + name +
-                             "', which is no bare name of a file beside it");
-  }
-  put_index({{"a", std::string("o\0ne", 4)}});
-  EXPECT_THAT(refusal(), HasSubstr("no bare name"));
-  put_index({{"a", 3}});
-  EXPECT_THAT(refusal(), HasSubstr("weight_map gives 'a' no file's name"));
-  put("model.safetensors.index.json", "{}");
-  EXPECT_THAT(refusal(), HasSubstr("weight_map, tensor names to file names, is missing"));
-  put("model.safetensors.index.json", R"({"weight_map": []})");
-  EXPECT_THAT(refusal(), HasSubstr("is no object"));
-  put("model.safetensors.index.json", R"({"weight_map": {)");
-  EXPECT_THAT(refusal(), HasSubstr("not JSON"));
-}
-
-TEST_F(SafetensorsFolderTest, APipeInAFolderIsNotWaitedFor) {
-  ASSERT_EQ(testing::run_shell("mkfifo '" + (folder_ / "model.safetensors").string() + "'").status,
-            0);
-  EXPECT_EQ(refusal(), "/model.safetensors: is not a regular file");
-}
-
-TEST_F(SafetensorsFolderTest, FilesTogetherStayWithinTheLimit) {
-  put_tensor("one", "a");
-  put_tensor("two", "b");
-  put_index({{"a", "one"}, {"b", "two"}});
-  EXPECT_THROW(SafetensorsFolder::open(folder_.path().string(), 100), DataError);
 }
 
 }  // namespace
