@@ -56,14 +56,16 @@ template <class T>
 struct Scratch {
   T* scores;
   T* turned;
+  T* values;
   KeyRange* visible;
   KeyRange* ranges;  // what is visible of the tile
   Piece<T>* pieces;  // of the tile
   RunningSoftmax<T> state;
 
-  Scratch(Arena& arena, Index rows, Index keys, Index head_dim)
+  Scratch(Arena& arena, Index rows, Index keys, const HeadShape& shape)
       : scores(arena.allocate<T>(std::min(rows, kBlockRows) * padded(keys))),
-        turned(arena.allocate<T>(rows > kFewRows ? head_dim * padded(keys) : 0)),
+        turned(arena.allocate<T>(rows > kFewRows ? shape.head_dim * padded(keys) : 0)),
+        values(arena.allocate<T>(rows > kFewRows ? shape.value_dim * keys : 0)),
         visible(arena.allocate<KeyRange>(rows)),
         ranges(arena.allocate<KeyRange>(rows)),
         pieces(arena.allocate<Piece<T>>(keys)),
@@ -79,6 +81,7 @@ struct Tile {
   Index kv_head;
   std::span<const Piece<T>> pieces;
   Matrix<const T> turned;  // k transposed, not for few rows
+  Matrix<const T> values;  // v side by side, not for few rows
   bool skip_hidden;        // some row does not see a key of it, and some value is not finite
 
   static Matrix<const T> of_head(Matrix<const T> x, Index kv_head, Index width) {
@@ -89,15 +92,17 @@ struct Tile {
 template <class T>
 void mix_tile(const Call<T>& call, const Tile<T>& tile, Matrix<const T> s, const KeyRange* ranges,
               Matrix<T> out) {
-  const bool whole = tile.pieces.size() == 1;
+  if (!tile.values.empty() && !tile.skip_hidden) {
+    // What a row does not see has weight 0: ranges only save work.
+    return multiply<T>({s.data(), s.stride(), 1}, tile.values, {ranges, nullptr}, true, out);
+  }
   for (const Piece<T>& piece : tile.pieces) {
     const Matrix<const T> v = Tile<T>::of_head(piece.run.v, tile.kv_head, call.shape.value_dim);
     const Walk<T> weights{s.data() + piece.at, s.stride(), 1};
     if (tile.skip_hidden) {
       mix_seen<T>(weights, v, out);
     } else {
-      // What a row does not see has weight 0: ranges only save work.
-      multiply<T>(weights, v, {whole ? ranges : nullptr, nullptr}, true, out);
+      multiply<T>(weights, v, {nullptr, nullptr}, true, out);
     }
   }
 }
@@ -142,10 +147,12 @@ void begin_rows(const Call<T>& call, const RowBlock& all, const RunningSoftmax<T
 
 template <class T>
 void finish_rows(const Call<T>& call, const RowBlock& all, const RunningSoftmax<T>& state) {
+  const bool wanted = call.probe.lse != nullptr || call.probe.weights != nullptr;
   for (Index r = 0; r < all.rows; ++r) {
+    state.factor[r] = state.seen[r] ? T{1} / state.total[r] : T{1};
+    if (!wanted) continue;
     const Index at = all.head_of(r) * call.kept.q_len + all.row_of(r);
     const T lse = state.seen[r] ? state.largest[r] + std::log(state.total[r]) : kHidden<T>;
-    state.factor[r] = state.seen[r] ? T{1} / state.total[r] : T{1};
     if (call.probe.lse != nullptr) call.probe.lse[at] = lse;
     if (call.probe.weights != nullptr) {
       weights_of_scores<T>(call.kept.data + at * call.kept.kv_rows, call.kept.kv_rows, lse,
@@ -159,16 +166,23 @@ void finish_rows(const Call<T>& call, const RowBlock& all, const RunningSoftmax<
 template <class T>
 void attend_keys(const Call<T>& call, Index key0, Index keys, std::span<const Piece<T>> pieces,
                  const RowBlock& all, const Scratch<T>& scratch) {
-  Tile<T> tile{key0, keys, all.head / call.shape.group(), pieces, {}, false};
+  Tile<T> tile{key0, keys, all.head / call.shape.group(), pieces, {}, {}, false};
   if (all.rows > kFewRows) {
     const Matrix<T> turned(scratch.turned, call.shape.head_dim, padded(keys));
+    // Narrow heads' values, a whole row of all heads apart, push each other out of the first cache.
+    const Matrix<T> values(scratch.values, keys, call.shape.value_dim);
     for (const Piece<T>& piece : pieces) {
       const bool last = piece.at + piece.run.k.rows() == keys;
       const Index width = last ? padded(keys) - piece.at : piece.run.k.rows();
       turn<T>(Tile<T>::of_head(piece.run.k, tile.kv_head, call.shape.head_dim),
               turned.col_block(piece.at, width));
+      const auto v = Tile<T>::of_head(piece.run.v, tile.kv_head, call.shape.value_dim);
+      for (Index i = 0; i < v.rows(); ++i) {
+        std::copy_n(v.row(i), v.cols(), values.row(piece.at + i));
+      }
     }
     tile.turned = turned;
+    tile.values = values;
   }
   const KeyRange rows = rows_that_see(scratch.visible, all.rows, key0, keys);
   bool ragged = call.mask.allowed.data != nullptr || call.mask.bias.data != nullptr;
@@ -277,7 +291,7 @@ void attend(const HeadShape& shape, In<T> q, std::span<const KvRun<T>> kv,
       shape, q, mask, out, probe, score_scale(mask, shape.head_dim), {kept, q.rows(), kv_rows}};
   const Arena::Scope scope(arena);
   if (q.rows() == 1) return attend_one_row(call, kv, arena);
-  const Scratch<T> scratch(arena, q.rows(), std::min(kTileKeys, kv_rows), shape.head_dim);
+  const Scratch<T> scratch(arena, q.rows(), std::min(kTileKeys, kv_rows), shape);
   for (Index head = 0; head < shape.heads; ++head) {
     attend_rows(call, kv, RowBlock{head, 0, q.rows(), false}, scratch);
   }

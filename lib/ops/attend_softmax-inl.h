@@ -159,6 +159,15 @@ HWY_INLINE T exponentiate(T* s, KeyRange range, T by, T shift) {
   return hn::GetLane(hn::SumOfLanes(d, sum));
 }
 
+// The scores' largest becomes `rise` at least; what was summed before is worth `factor` of it.
+template <class T>
+HWY_INLINE void rise_to(T rise, T& largest, T& total, T& factor) {
+  if (rise <= largest) return;
+  if (largest != kHidden<T>) factor = std::exp(largest - rise);
+  total = largest == kHidden<T> ? T{0} : total * factor;
+  largest = rise;
+}
+
 // A row of a tile whose scores are by * s.
 template <class T>
 HWY_INLINE void softmax_row_of_tile(T* s, Index keys, KeyRange range, T by, T& largest, T& total,
@@ -173,13 +182,116 @@ HWY_INLINE void softmax_row_of_tile(T* s, Index keys, KeyRange range, T by, T& l
     return;
   }
   seen = true;
-  if (!(rise <= largest)) {
-    if (largest != kHidden<T>) factor = std::exp(largest - rise);
-    total = largest == kHidden<T> ? T{0} : total * factor;
-    largest = rise;
-  }
+  rise_to(rise, largest, total, factor);
   total += exponentiate(s, range, by, largest);
   clear_outside(range, keys, s);
+}
+
+// Rows that are taken together: each alone would wait for its largest, its sum and the ends of its
+// loops. Every row's bits are those it has alone: what it does not see adds 0 to its sum.
+inline constexpr int kRowsTogether = 4;
+
+// Calls step(all, i) for every vector that holds a lane of some row's range: `all` is
+// std::true_type where it lies in the ranges of all of them.
+template <class T, class F>
+HWY_INLINE void for_ranges(const KeyRange* ranges, const F& step) {
+  const Index lanes = lanes_of<T>();
+  KeyRange any = ranges[0];
+  KeyRange all = ranges[0];
+  for (int r = 1; r < kRowsTogether; ++r) {
+    any = {std::min(any.begin, ranges[r].begin), std::max(any.end, ranges[r].end)};
+    all = {std::max(all.begin, ranges[r].begin), std::min(all.end, ranges[r].end)};
+  }
+  Index i = any.begin / lanes * lanes;
+  for (; i < all.begin && i < any.end; i += lanes) step(std::false_type(), i);
+  for (; i + lanes <= all.end; i += lanes) step(std::true_type(), i);
+  for (; i < any.end; i += lanes) step(std::false_type(), i);
+}
+
+// The lanes of vector i that lie in a range.
+template <class T>
+HWY_INLINE hn::Mask<Tag<T>> lanes_inside(KeyRange range, Index i) {
+  const Tag<T> d;
+  const auto from = [=](Index lane) HWY_ATTR {
+    return hn::FirstN(d, static_cast<size_t>(std::clamp<Index>(lane, 0, lanes_of<T>())));
+  };
+  return hn::AndNot(from(range.begin - i), from(range.end - i));
+}
+
+template <class T>
+struct TogetherRows {
+  T* of[static_cast<size_t>(kRowsTogether)];
+};
+
+// rises[r] = largest_score of row r.
+template <class T>
+HWY_INLINE void largest_scores(const TogetherRows<T>& s, const KeyRange* ranges, T by, T* rises) {
+  const Tag<T> d;
+  const auto lowest = hn::Set(d, kHidden<T>);
+  const T factor = by >= T{0} ? T{1} : T{-1};
+  const auto sign = hn::Set(d, factor);
+  hn::Vec<Tag<T>> largest[static_cast<size_t>(kRowsTogether)];
+  for (auto& one : largest) one = lowest;
+  for_ranges<T>(ranges, [&](auto all, Index i) HWY_ATTR {
+    for (int r = 0; r < kRowsTogether; ++r) {
+      auto v = hn::Mul(hn::LoadU(d, s.of[r] + i), sign);
+      if constexpr (!all.value) v = hn::IfThenElse(lanes_inside<T>(ranges[r], i), v, lowest);
+      largest[r] = hn::Max(largest[r], v);
+    }
+  });
+  for (int r = 0; r < kRowsTogether; ++r) {
+    rises[r] = factor * by * hn::GetLane(hn::MaxOfLanes(d, largest[r]));
+  }
+}
+
+// totals[r] += exponentiate of row r.
+template <class T>
+HWY_INLINE void exponentiate_rows(const TogetherRows<T>& s, const KeyRange* ranges, T by,
+                                  const T* shifts, T* totals) {
+  const Tag<T> d;
+  const auto scale = hn::Set(d, by);
+  hn::Vec<Tag<T>> less[static_cast<size_t>(kRowsTogether)];
+  hn::Vec<Tag<T>> sums[static_cast<size_t>(kRowsTogether)];
+  for (int r = 0; r < kRowsTogether; ++r) {
+    less[r] = hn::Set(d, shifts[r]);
+    sums[r] = hn::Zero(d);
+  }
+  for_ranges<T>(ranges, [&](auto all, Index i) HWY_ATTR {
+    for (int r = 0; r < kRowsTogether; ++r) {
+      auto weight = exp_of_fallen(hn::Sub(hn::Mul(hn::LoadU(d, s.of[r] + i), scale), less[r]));
+      if constexpr (!all.value) weight = hn::IfThenElseZero(lanes_inside<T>(ranges[r], i), weight);
+      hn::StoreU(weight, d, s.of[r] + i);
+      sums[r] = hn::Add(sums[r], weight);
+    }
+  });
+  for (int r = 0; r < kRowsTogether; ++r) totals[r] += hn::GetLane(hn::SumOfLanes(d, sums[r]));
+}
+
+// Rows of a tile whose scores are by * s; false, and nothing done, where one of them wants
+// softmax_row_of_tile's care.
+template <class T>
+HWY_INLINE bool softmax_rows_together(Matrix<T> s, const KeyRange* ranges, T by,
+                                      const RunningSoftmax<T>& state) {
+  TogetherRows<T> rows;
+  KeyRange any = ranges[0];
+  for (int r = 0; r < kRowsTogether; ++r) {
+    if (ranges[r].empty()) return false;
+    rows.of[r] = s.row(r);
+    any = {std::min(any.begin, ranges[r].begin), std::max(any.end, ranges[r].end)};
+  }
+  T rises[static_cast<size_t>(kRowsTogether)];
+  largest_scores(rows, ranges, by, rises);
+  for (const T rise : rises) {
+    if (rise <= std::numeric_limits<T>::lowest()) return false;
+  }
+  for (int r = 0; r < kRowsTogether; ++r) {
+    state.seen[r] = true;
+    state.factor[r] = T{1};
+    rise_to(rises[r], state.largest[r], state.total[r], state.factor[r]);
+  }
+  exponentiate_rows(rows, ranges, by, state.largest, state.total);
+  for (T* row : rows.of) clear_outside(any, s.cols(), row);
+  return true;
 }
 
 template <class T>
@@ -190,6 +302,11 @@ void softmax_rows_of_tile(const AttendMask<T>& mask, T scale, const RowBlock& bl
   const bool as_they_are = kept.data == nullptr && only_scales(mask);
   const T by = as_they_are ? scale : T{1};
   for (Index r = 0; r < s.rows(); ++r) {
+    if (as_they_are && r + kRowsTogether <= s.rows() &&
+        softmax_rows_together(s.row_block(r, kRowsTogether), ranges + r, by, state.from(r))) {
+      r += kRowsTogether - 1;
+      continue;
+    }
     const KeyRange range = ranges[r];
     if (!as_they_are) {
       const Index head = block.head_of(r);

@@ -124,6 +124,53 @@ HWY_INLINE void add_products(const T* a, Index row_step, const T* b, Index lanes
   }
 }
 
+// Where rows of a are: three to a pointer, which addresses reach with one step in a register. Left
+// alone, the compiler takes a pointer a row, which are more than there are registers.
+template <int kRowCount, class T>
+struct RowPointers {
+  static constexpr int kOfOne = 3;
+  static constexpr int kPointers = (kRowCount + kOfOne - 1) / kOfOne;
+  const T* first[static_cast<size_t>(kPointers)];
+
+  HWY_INLINE RowPointers(const T* a, Index row_step) {
+    for (int i = 0; i < kPointers; ++i) {
+      first[i] = a + i * kOfOne * row_step;
+#if HWY_COMPILER_GCC || HWY_COMPILER_CLANG
+      asm("" : "+r"(first[i]));  // from here on of unknown origin
+#endif
+    }
+  }
+  HWY_INLINE void advance(Index by) {
+    for (auto& pointer : first) pointer += by;
+  }
+};
+
+// All products of rows of a, whose elements lie side by side, with one vector of b's columns.
+template <bool kWhole, int kRowCount, class T>
+HWY_INLINE void add_vector_products(const T* a, Index row_step, const T* b, Index b_stride,
+                                    Index count, Index lanes, Sums<kRowCount, 1, T>& sums) {
+  RowPointers<kRowCount, T> rows(a, row_step);
+  const auto add = [&](Index ahead) HWY_ATTR {
+    const auto column = load<kWhole>(b, lanes);
+    for (int r = 0; r < kRowCount; ++r) {
+      const auto by = hn::Set(Tag<T>(), rows.first[r / 3][r % 3 * row_step + ahead]);
+      sums.of[r][0] = hn::MulAdd(by, column, sums.of[r][0]);
+    }
+    b += b_stride;
+  };
+  for (; count >= 4; count -= 4) {
+    add(0);
+    add(1);
+    add(2);
+    add(3);
+    rows.advance(4);
+  }
+  for (; count > 0; --count) {
+    add(0);
+    rows.advance(1);
+  }
+}
+
 // A block of kRowCount rows by kVectorCount whole vectors, or (kWhole false) the first `rest`
 // lanes of one. start: null, or what the sums begin with, so
 // that a sum may be taken in parts.
@@ -146,6 +193,12 @@ HWY_INLINE void multiply_block(const T* a, Index row_step, Index k_step, const T
   a += k.begin * k_step;
   b += k.begin * b_stride;
   Index left = k.end - k.begin;
+  if constexpr (kVectorCount == 1 && kRowCount == kRowsOfOneVector) {
+    if (k_step == 1) {
+      add_vector_products<kWhole>(a, row_step, b, b_stride, left, lanes, sums);
+      left = 0;
+    }
+  }
   // With 16 registers four steps at once push sums out of them.
   constexpr bool kFourAtOnce = kVectors == 4;
   for (; kFourAtOnce && left >= 4; left -= 4) {
@@ -188,6 +241,12 @@ HWY_INLINE void multiply_rows(const Walk<T>& a, Matrix<const T> b, const Product
   if (ranges.columns != nullptr) {
     const KeyRange wanted = united(ranges.columns + row, kRowCount);
     if (wanted.begin >= column + width || wanted.end <= column) return;
+    if constexpr (kWhole && kVectorCount > 1) {
+      if (wanted.end <= column + width - lanes_of<T>()) {
+        return multiply_rows<kRowCount, kVectorCount - 1, true>(a, b, ranges, start, c, row, column,
+                                                                rest);
+      }
+    }
   }
   const KeyRange k =
       ranges.k == nullptr ? KeyRange{0, b.rows()} : united(ranges.k + row, kRowCount);
