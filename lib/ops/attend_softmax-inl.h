@@ -140,6 +140,46 @@ HWY_INLINE V exp_of_fallen(V x) {
   }
 }
 
+// exp_of_fallen of several, step by step for all of them: one after another, they would fill the
+// processor's queues with steps that wait for the ones before.
+template <class V, size_t kCount>
+HWY_INLINE void exp_of_fallen_ones(V (&x)[kCount]) {
+  const hn::DFromV<V> d;
+  if constexpr (!std::is_same_v<hn::TFromV<V>, float>) {
+    for (V& one : x) one = exp_of(one);
+  } else {
+    const hn::RebindToSigned<decltype(d)> di;
+    const V shifter = hn::Set(d, 12582912.0F);
+    V shifted[kCount], r[kCount], p[kCount];
+    const auto each = [](const auto& step) HWY_ATTR {
+      for (size_t i = 0; i < kCount; ++i) step(i);
+    };
+    each([&](size_t i)
+             HWY_ATTR { shifted[i] = hn::MulAdd(x[i], hn::Set(d, 1.44269504F), shifter); });
+    each([&](size_t i) HWY_ATTR { p[i] = hn::Sub(shifted[i], shifter); });
+    each([&](size_t i) HWY_ATTR { r[i] = hn::NegMulAdd(p[i], hn::Set(d, kLn2High), x[i]); });
+    each([&](size_t i) HWY_ATTR { r[i] = hn::NegMulAdd(p[i], hn::Set(d, kLn2Low), r[i]); });
+    each([&](size_t i) HWY_ATTR {
+      p[i] = hn::MulAdd(r[i], hn::Set(d, kExpRest[4]), hn::Set(d, kExpRest[3]));
+    });
+    for (int c = 2; c >= 0; --c) {
+      each([&](size_t i) HWY_ATTR { p[i] = hn::MulAdd(r[i], p[i], hn::Set(d, kExpRest[c])); });
+    }
+    V square[kCount];
+    each([&](size_t i) HWY_ATTR { square[i] = hn::Mul(r[i], r[i]); });
+    each([&](size_t i) HWY_ATTR { p[i] = hn::MulAdd(square[i], p[i], r[i]); });
+    each([&](size_t i) HWY_ATTR { p[i] = hn::Add(p[i], hn::Set(d, 1.0F)); });
+    each([&](size_t i) HWY_ATTR {
+      const auto power =
+          hn::Add(hn::ShiftLeft<23>(hn::BitCast(di, shifted[i])), hn::Set(di, 127 << 23));
+      p[i] = hn::Mul(p[i], hn::BitCast(d, power));
+    });
+    each([&](size_t i) HWY_ATTR {
+      x[i] = hn::IfThenZeroElse(hn::Lt(x[i], hn::Set(d, kLeastExponent)), p[i]);
+    });
+  }
+}
+
 // Scores become exp(by * s - shift), 0 outside the range; returns their sum. The shift is the
 // largest of by * s so far.
 template <class T>
@@ -257,11 +297,17 @@ HWY_INLINE void exponentiate_rows(const TogetherRows<T>& s, const KeyRange* rang
     sums[r] = hn::Zero(d);
   }
   for_ranges<T>(ranges, [&](auto all, Index i) HWY_ATTR {
+    hn::Vec<Tag<T>> weights[static_cast<size_t>(kRowsTogether)];
     for (int r = 0; r < kRowsTogether; ++r) {
-      auto weight = exp_of_fallen(hn::Sub(hn::Mul(hn::LoadU(d, s.of[r] + i), scale), less[r]));
-      if constexpr (!all.value) weight = hn::IfThenElseZero(lanes_inside<T>(ranges[r], i), weight);
-      hn::StoreU(weight, d, s.of[r] + i);
-      sums[r] = hn::Add(sums[r], weight);
+      weights[r] = hn::Sub(hn::Mul(hn::LoadU(d, s.of[r] + i), scale), less[r]);
+    }
+    exp_of_fallen_ones(weights);
+    for (int r = 0; r < kRowsTogether; ++r) {
+      if constexpr (!all.value) {
+        weights[r] = hn::IfThenElseZero(lanes_inside<T>(ranges[r], i), weights[r]);
+      }
+      hn::StoreU(weights[r], d, s.of[r] + i);
+      sums[r] = hn::Add(sums[r], weights[r]);
     }
   });
   for (int r = 0; r < kRowsTogether; ++r) totals[r] += hn::GetLane(hn::SumOfLanes(d, sums[r]));

@@ -143,15 +143,19 @@ HWY_INLINE V horner(V x, V first, Rest... rest) {
 // Below it exp(x) is subnormal.
 inline constexpr float kLeastExponent = -87.33654F;
 
+// ln 2 in two parts, the first with so few digits that n times it is exact; and p of exp_of.
+inline constexpr float kLn2High = 0.693359375F;
+inline constexpr float kLn2Low = -2.12194440e-4F;
+inline constexpr float kExpRest[] = {0.5F, 0.16666577F, 0.041666554F, 0.0083632329F, 0.0013926251F};
+
 // 1 + r + r^2 p(r) of exp_of, for float.
 template <class V>
 HWY_INLINE V exp_of_rest(V x, V whole) {
   const hn::DFromV<V> d;
-  // ln 2 in two parts, the first with so few digits that n times it is exact.
-  V r = hn::NegMulAdd(whole, hn::Set(d, 0.693359375F), x);
-  r = hn::NegMulAdd(whole, hn::Set(d, -2.12194440e-4F), r);
-  const V p = horner(r, hn::Set(d, 0.5F), hn::Set(d, 0.16666577F), hn::Set(d, 0.041666554F),
-                     hn::Set(d, 0.0083632329F), hn::Set(d, 0.0013926251F));
+  V r = hn::NegMulAdd(whole, hn::Set(d, kLn2High), x);
+  r = hn::NegMulAdd(whole, hn::Set(d, kLn2Low), r);
+  const V p = horner(r, hn::Set(d, kExpRest[0]), hn::Set(d, kExpRest[1]), hn::Set(d, kExpRest[2]),
+                     hn::Set(d, kExpRest[3]), hn::Set(d, kExpRest[4]));
   return hn::Add(hn::MulAdd(hn::Mul(r, r), p, r), hn::Set(d, 1.0F));
 }
 
