@@ -63,7 +63,7 @@ struct Scratch {
   RunningSoftmax<T> state;
 
   Scratch(Arena& arena, Index rows, Index keys, const HeadShape& shape)
-      : scores(arena.allocate<T>(std::min(rows, kBlockRows) * padded(keys))),
+      : scores(arena.allocate<T>(std::min(rows, kBlockRows) * (padded(keys) + 16))),
         turned(arena.allocate<T>(rows > kFewRows ? shape.head_dim * padded(keys) : 0)),
         values(arena.allocate<T>(rows > kFewRows ? shape.value_dim * keys : 0)),
         visible(arena.allocate<KeyRange>(rows)),
@@ -112,14 +112,14 @@ void attend_tile(const Call<T>& call, const RowBlock& block, const Tile<T>& tile
                  const KeyRange* ranges, const RunningSoftmax<T>& state) {
   const Matrix<const T> q = block.of(Matrix<const T>(call.q), call.shape.head_dim);
   const Matrix<T> out = block.of(call.out, call.shape.value_dim);
-  const Matrix<T> s(scores, block.rows, tile.keys, padded(tile.keys));
+  const Matrix<T> s(scores, block.rows, tile.keys, padded(tile.keys) + 16);
   if (tile.turned.empty()) {
     for (const Piece<T>& piece : tile.pieces) {
       const Matrix<const T> k = Tile<T>::of_head(piece.run.k, tile.kv_head, call.shape.head_dim);
       multiply_few_rows<T>(q, k, s.col_block(piece.at, k.rows()));
     }
   } else {
-    const Matrix<T> whole(scores, block.rows, padded(tile.keys));
+    const Matrix<T> whole(scores, block.rows, padded(tile.keys), padded(tile.keys) + 16);
     multiply<T>({q.data(), q.stride(), 1}, tile.turned, {nullptr, ranges}, false, whole);
   }
   softmax_tile(call.mask, call.scale, block, ranges, tile.key0, s, state, call.kept);
