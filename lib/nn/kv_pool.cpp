@@ -191,9 +191,11 @@ void KvSlot<T>::provide(Index page) {
 
 template <class T>
 std::byte* KvSlot<T>::page_of(const Side& side, Index page) const {
-  const auto slab = static_cast<std::size_t>(page / pool_->slab_pages_);
-  return side.slabs[slab].get() +
-         page % pool_->slab_pages_ * pool_->table_.page_size() * side.row_bytes;
+  // A decoded token asks for all pages of its sequence, and dividing takes longer than the rest.
+  Index slab = 0;
+  if (page >= pool_->slab_pages_) slab = page / pool_->slab_pages_;
+  return side.slabs[static_cast<std::size_t>(slab)].get() +
+         (page - slab * pool_->slab_pages_) * pool_->table_.page_size() * side.row_bytes;
 }
 
 template <class T>
@@ -258,9 +260,11 @@ std::span<const KvRun<T>> KvSlot<T>::runs(Index row, Arena& arena) const {
   auto* const runs = arena.allocate<KvRun<T>>(static_cast<Index>(pages.size()));
   std::size_t count = 0;
   const Index kept = length(row) - table.first(sequence);
-  for (Index done = 0; done < kept; done += table.page_size()) {
-    const Index page = pages[static_cast<std::size_t>(done / table.page_size())];
-    const Index rows = std::min(kept - done, table.page_size());
+  const Index page_size = table.page_size();
+  const Index* next_page = pages.data();
+  for (Index done = 0; done < kept; done += page_size) {
+    const Index page = *next_page++;
+    const Index rows = std::min(kept - done, page_size);
     const Matrix<const T> k = rows_at(keys_, keys, page, done, rows);
     const Matrix<const T> v = rows_at(values_, values, page, done, rows);
     if (count > 0) {
