@@ -140,6 +140,9 @@ struct RowPointers {
 #endif
     }
   }
+  HWY_INLINE const T* of(int row, Index row_step) const {
+    return first[row / kOfOne] + row % kOfOne * row_step;
+  }
   HWY_INLINE void advance(Index by) {
     for (auto& pointer : first) pointer += by;
   }
@@ -153,7 +156,7 @@ HWY_INLINE void add_vector_products(const T* a, Index row_step, const T* b, Inde
   const auto add = [&](Index ahead) HWY_ATTR {
     const auto column = load<kWhole>(b, lanes);
     for (int r = 0; r < kRowCount; ++r) {
-      const auto by = hn::Set(Tag<T>(), rows.first[r / 3][r % 3 * row_step + ahead]);
+      const auto by = hn::Set(Tag<T>(), rows.of(r, row_step)[ahead]);
       sums.of[r][0] = hn::MulAdd(by, column, sums.of[r][0]);
     }
     b += b_stride;
