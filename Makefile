@@ -1,12 +1,12 @@
 # A thin front for CMake: make, make demo, make test, make asan, make tsan, make format,
-# make tidy, make man, make bench, make figures, make tutorial, make install, make deb.
+# make tidy, make man, make bench, make scaling, make figures, make tutorial, make install, make deb.
 # Everything is built under build/PRESET.
 PRESET ?= release
 JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
 
 .PHONY: all dependencies configure demo test asan tsan debug format format-check tidy man bench \
-  bench-instructions figures tutorial install uninstall deb clean
+  bench-instructions scaling figures tutorial install uninstall deb clean
 
 all: configure
 	cmake --build --preset $(PRESET) --parallel $(JOBS)
@@ -52,6 +52,12 @@ bench: all
 # Instructions of the kernels beside those recorded, by valgrind: on any machine, however busy.
 bench-instructions: all
 	tests/bench/instructions.py --bench-side build/$(PRESET)/tests/bench_side
+
+# Times as batch, sequence, width, context and threads grow, each beside its bound: the pictures of
+# docs/scaling.md, in build/scaling. SCALING_OPTIONS="--only width" and the like.
+scaling: all
+	@scripts/install-dependencies.sh --figures
+	@scripts/scaling.sh build/$(PRESET) build/scaling $(SCALING_OPTIONS)
 
 # The tutorial's pictures, made by our programs and drawn with Matplotlib: in OUT.
 OUT ?= build/figures

@@ -8,8 +8,9 @@ import subprocess
 import sys
 import unittest
 
+from harness.curves import all_curves, context_point
 from harness.records import judge, record_of
-from harness.rows import Row, all_rows, training_flops
+from harness.rows import Row, all_rows, decode_bytes, prompt_flops, training_flops
 from harness.sides import Side, environment
 
 SIDE = None
@@ -29,6 +30,30 @@ class Rows(unittest.TestCase):
     def test_training_flops_are_those_counted_by_hand(self):
         # One token of one block of width 1 on one letter: 2 * (12 + 1) + 2 * (1 + 1), three times.
         self.assertEqual(training_flops(1, 1, 1, 1, 1), 3 * (26 + 4))
+
+
+    def test_a_prompt_is_the_forward_of_a_step(self):
+        # What a step computes for every row but the last, of which alone a prompt wants logits.
+        a_step = training_flops(8, 3, 5, 1, 7) / 3
+        self.assertEqual(prompt_flops(8, 3, 5, 7), a_step - 2 * 8 * 5 * 6)
+
+
+class Curves(unittest.TestCase):
+    def test_every_point_is_measured_once_and_has_one_bound(self):
+        for cores in (1, 2, 6):
+            for points in all_curves(cores).values():
+                self.assertEqual(len({point.workload for point in points}), len(points))
+                self.assertTrue(all((point.flops > 0) != (point.bytes > 0) for point in points))
+
+    def test_threads_go_to_twice_the_cores(self):
+        counts = {point.x for point in all_curves(6)["threads"]}
+        self.assertEqual(counts, {1, 2, 4, 6, 8})
+
+    def test_a_token_reads_the_matrices_and_the_rows_of_its_context(self):
+        more = context_point(4096, 1).bytes - context_point(2048, 1).bytes
+        self.assertEqual(more, 4 * 4 * 2 * 256 * 2048)  # 4 blocks of keys and values, float
+        # By hand: one block of width 1 with one letter has 12 + 13 + 1 numbers beside the cache.
+        self.assertEqual(decode_bytes(1, 1, 1, 0), 4 * 26)
 
 
 class Records(unittest.TestCase):
@@ -63,7 +88,8 @@ class OurSide(unittest.TestCase):
                  ("layer tokens=9 cache=paged page_size=4 scattered=1", "decode"),
                  ("layer tokens=9 dim=128 cache=paged k_type=q8_0 v_type=f16", "decode"),
                  ("layer tokens=9 cache=none", "decode"),
-                 ("decode dim=32 heads=2 depth=1 prompt=4 new_tokens=3", "token"))
+                 ("decode dim=32 heads=2 depth=1 prompt=4 new_tokens=3", "token"),
+                 ("decode dim=32 heads=2 depth=1 prompt=4 new_tokens=3 prompt_stays=1", "token"))
 
     def setUp(self):
         if SIDE is None:

@@ -76,6 +76,14 @@ program("kvcache-size --layers 32 --kv-heads 32,8 --head-dim 128 --tokens '128-8
 program("tinygpt-train --steps 2 --batch 2 --log-gradients -q -o gradients-pre-2-0.h5")
 program("tinygpt-generate gradients-pre-2-0.h5 --prompt '3 5' --new-tokens 2 --dump-attention heads.h5")
 
+sys.path.insert(0, os.path.join(os.path.dirname(scripts), "tests", "bench"))
+import scaling  # noqa: E402
+scaling.write(pathlib.Path("scaling.h5"), [
+    {"curve": curve, "model": "64 x 2", "x": x, "threads": threads, "samples_ns": [x * 1e6, x * 2e6, x * 4e6][:rounds],
+     "bound_ns": x * 5e5}
+    for curve, rounds in (("threads", 3), ("context", 2)) for threads in (1, 2) for x in (64, 128)],
+    {"processor": "one of these", "cores": 2, "blas": "none"})
+
 draws("plot_attention", "six.h5", "-o", "six.png", "-o", "six.pdf")
 draws("plot_attention", "heads.h5", "--block", "1", "--head", "0,2", "--scale", "row", "-o", "heads.png")
 draws("plot_positions", "pe.h5", "--features", "0,8", "-o", "pe.png", "-o", "pe.svg")
@@ -84,6 +92,7 @@ draws("plot_kvcache_counts", "counts.h5", "-o", "counts.png", "--log")
 draws("plot_kvcache_size", "size.h5", "--mark", "4096", "-o", "size.pdf")
 draws("plot_loss", "gradients-pre-2-0.h5", "--title", r"$\no{formula", "-o", "loss.png")
 draws("plot_training", ".", ".", "gradients", "--as", "png")
+draws("plot_scaling", "scaling.h5", "-o", "scaling.png", "-o", "scaling.pdf")
 check("gradient-norms.png", os.path.getsize("gradient-norms.png") > 3000)
 
 first = {name: pathlib.Path(name).read_bytes() for name in ("pe.svg", "six.pdf")}
@@ -109,6 +118,13 @@ with h5py.File("six.h5") as file:
     maps = {path: hidden for _, _, hidden, path in plot_attention.panels_of(file, plot_attention.options_of(["six.h5"]))}
     check("no mask, nothing hidden", not maps["weights"].any() and maps["weights_causal"].sum() == 15)
 
+import plot_scaling  # noqa: E402
+with h5py.File("scaling.h5") as file:
+    lines = list(plot_scaling.lines_of(plot_scaling.results_of(file), "context"))
+    check("a line for each number of threads", [line[0] for line in lines] == ["1 thread", "2 threads"], lines)
+    check("medians and quartiles of the samples there are", lines[0][2][:, 0].tolist() == [80, 96, 112], lines[0][2])
+    check("bounds beside them, in milliseconds", lines[0][3].tolist() == [32, 64], lines[0][3])
+
 # What is wrong with a file, with what is asked for, with the place to write to.
 pathlib.Path("text.h5").write_text("no HDF5")
 pathlib.Path("half.h5").write_bytes(pathlib.Path("size.h5").read_bytes()[:3000])
@@ -118,6 +134,8 @@ refuses("plot_kvcache_size", ["half.h5", "-o", "a.png"], 3, "half.h5: ")
 refuses("plot_positions", ["six.h5", "-o", "a.png"], 3, "no positions in it", "/table")
 refuses("plot_loss", ["six.h5", "-o", "a.png"], 3, "no dataset /training/losses")
 refuses("plot_kvcache_counts", ["six.h5", "-o", "a.png"], 3, "no dataset /results/")
+refuses("plot_scaling", ["six.h5", "-o", "a.png"], 3, "no dataset /results/curve")
+refuses("plot_scaling", ["scaling.h5", "--curves", "width", "-o", "a.png"], 2, "no curve 'width'", "threads, context")
 refuses("plot_kvcache_size", ["pe.h5", "-o", "a.png"], 3, "no dataset /bytes")
 refuses("plot_attention", ["pe.h5", "-o", "a.png"], 3, "no attention in it")
 refuses("plot_attention", ["six.h5", "--dataset", "query", "-o", "a.png"], 3, "/query must have")

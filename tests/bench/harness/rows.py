@@ -53,6 +53,11 @@ def layer_flops(dim, tokens):
     return 8 * dim**2 * prefixes + 4 * dim * squares
 
 
+def prompt_flops(dim, depth, vocab, length):
+    """Of a prompt in one pass, of whose last token logits are wanted: forward of training_flops."""
+    return length * (24 * dim**2 + 2 * (length + 1) * dim) * depth + 2 * dim * vocab
+
+
 def decode_bytes(dim, depth, vocab, length):
     """Read for one token behind `length` others."""
     return 4 * (depth * (12 * dim**2 + 13 * dim) + dim * vocab + 2 * dim * depth * length)
@@ -125,7 +130,7 @@ def layer_rows():
 
 
 def decode_rows():
-    flops = 256 * (2 * 12 * 384**2 * 6 + 2 * 257 * 384 * 6) + 2 * 384 * 65
+    flops = prompt_flops(384, 6, 65, 256)
     read = decode_bytes(384, 6, 65, 384)
     for threads, token, prefill in ((1, 1 / 2.1, .65), (2, 1 / 3, .45)):
         both = f"decode dim=384 heads=6 depth=6 prompt=256 new_tokens=256 threads={threads}"

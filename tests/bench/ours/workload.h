@@ -48,7 +48,8 @@ std::unique_ptr<Workload> attention_workload(Settings& settings);
 /// cache=contiguous, paged or none, page_size, scattered, k_type, v_type, threads.
 std::unique_ptr<Workload> layer_workload(Settings& settings);
 
-/// A whole decoder, greedily: dim, heads, depth, vocab, prompt, new_tokens, and a layer's cache.
+/// A whole decoder, greedily: dim, heads, depth, vocab, prompt, new_tokens, and a layer's cache;
+/// prompt_stays=1 reads the prompt once, so that later samples are of the tokens behind it alone.
 std::unique_ptr<Workload> decode_workload(Settings& settings);
 
 }  // namespace attn
