@@ -264,20 +264,24 @@ TEST(CheckAttention, PartByPartGivesTheFiguresOfTheWhole) {
 
 TEST(CheckAttention, RowsOfAWindowNeedOnlyTheirKeys) {
   AttentionProblem problem = random_problem(
-      {.heads = 1, .kv_heads = 1, .q_len = 2500, .kv_len = 2500, .head_dim = 4, .value_dim = 3},
+      {.heads = 1, .kv_heads = 1, .q_len = 1100, .kv_len = 1100, .head_dim = 2, .value_dim = 3},
       41);
   problem.rules.causal = true;
   problem.rules.window_left = 30;
   AttentionCase recorded = recorded_in(DType::kF32, problem);
   const std::vector<CasePart> plan = plan_parts(recorded, false, 1);
-  ASSERT_EQ(plan.size(), 3U);
+  ASSERT_EQ(plan.size(), 2U);
   EXPECT_EQ(plan[1].row, 1024);
   EXPECT_EQ(plan[1].key, 1024 - 30);
-  EXPECT_EQ(plan[1].keys, 1024 + 30);
-  recorded.out->values[2000 * 3 + 1] += 1e-3;
+  EXPECT_EQ(plan[1].keys, 1100 - (1024 - 30));
+  // Nearly as far off as may be, so that nothing is diagnosed, which would take most of the time.
+  const AttentionReport honest = check_attention(recorded, {});
+  constexpr std::size_t kPlace = 1090 * 3 + 1;
+  recorded.out->values[kPlace] = honest.truth.out.values[kPlace] + 0.9 * honest.of_out.max_error;
   const Verdict parts = check_attention(recorded, {.part_bytes = 1}).verdict;
+  EXPECT_EQ(parts.outcome(), Outcome::kPass);
   expect_alike(parts, check_attention(recorded, {}).verdict, 41);
-  EXPECT_THAT(find(parts, "out").where, testing::ElementsAre(0, 0, 2000, 1));
+  EXPECT_THAT(find(parts, "out").where, testing::ElementsAre(0, 0, 1090, 1));
 }
 
 TEST(CheckAttention, RecordsMustFitTheProblem) {
