@@ -29,6 +29,29 @@ std::vector<float> rows_for(Index rows, Index width) {
   return std::vector<float>(static_cast<std::size_t>(rows * width));
 }
 
+Index counted_bytes(Index bytes, Index times) {
+  const auto all = checked_mul(bytes, times);
+  if (!all) throw UsageError("the bytes that so many tokens read leave 63 bits");
+  return *all;
+}
+
+// Operations of a plan's steps, each sum beginning anew: of step 0, and of the first one after it.
+struct FlopSums {
+  std::vector<double> from_first, after_first;
+
+  FlopSums(const DecodeSubject& subject, bool cached, Index first, Index steps) {
+    double all = 0;
+    double others = 0;
+    for (Index step = 0; step < steps; ++step) {
+      const Index length = first + step;
+      const Index past = !cached || step == 0 ? 0 : length - 1;
+      const double flops = subject.flops(past, length - past);
+      from_first.push_back(all += flops);
+      after_first.push_back(step == 0 ? 0 : others += flops);
+    }
+  }
+};
+
 }  // namespace
 
 CacheExperiment::CacheExperiment(std::vector<std::unique_ptr<DecodeSubject>> subjects,
@@ -131,31 +154,44 @@ void CacheExperiment::verify_group(Index index, Index prompt, bool compare) {
     if (group.has(way) && way.one_pass) verify_one_pass(group, way, compare);
   }
   if (compare) compare_storage(group);
+  set_costs(index, prompt);
 }
 
 void CacheExperiment::verify_steps(Group& group, const CacheWay& cache, bool compare) {
   DecodeSubject& one = subject(group.subject);
+  std::vector<const Way*> ways;
+  std::vector<Index> ends = {0};  // steps
+  for (const Way& way : ways_) {
+    if (!group.has(way) || way.one_pass || !(way.plan.cache == cache)) continue;
+    ways.push_back(&way);
+    ends.push_back(way.plan.steps() - 1);
+  }
+  std::sort(ends.begin(), ends.end());
+  ends.erase(std::unique(ends.begin(), ends.end()), ends.end());
   std::vector<float> outputs = rows_for(group.steps(), group.width);
   const DecodeRun done = run_plan(one, {cache, group.first, group.total},
-                                  {outputs.data(), group.steps(), group.width});
+                                  {outputs.data(), group.steps(), group.width}, ends);
   std::optional<OutputDifference> found;
   const Group::Reference* const reference = group.find(cache);
   if (compare && reference != nullptr)
     found = output_difference(group.all(reference->outputs), group.all(outputs));
   // One layer that goes step by step is given the same numbers by all ways, and so stores the same.
   const double share = one.layers() == 1 ? kOutputBound : output_bound(cache);
-  for (const Way& way : ways_) {
-    if (!group.has(way) || way.one_pass || !(way.plan.cache == cache)) continue;
-    set_counts(way, done.counts);
-    if (found) set_difference(way, *found, share);
+  for (const Way* way : ways) {
+    const auto end = std::lower_bound(ends.begin(), ends.end(), way->plan.steps() - 1);
+    set_counts(*way, done.counts.front(),
+               done.counts[static_cast<std::size_t>(end - ends.begin())]);
+    if (found) set_difference(*way, *found, share);
   }
   if (compare && reference == nullptr) group.references.push_back({cache, std::move(outputs)});
 }
 
 void CacheExperiment::verify_one_pass(const Group& group, const Way& way, bool compare) {
   std::vector<float> last = rows_for(1, group.width);
-  const DecodeRun done = run_plan(subject(group.subject), way.plan, {last.data(), 1, group.width});
-  set_counts(way, done.counts);
+  constexpr Index kOnly[] = {0};
+  const DecodeRun done =
+      run_plan(subject(group.subject), way.plan, {last.data(), 1, group.width}, kOnly);
+  set_counts(way, done.counts.front(), done.counts.front());
   if (!compare) return;
   const Group::Reference& reference = *group.find(way.plan.cache);
   set_difference(way,
@@ -172,7 +208,7 @@ void CacheExperiment::compare_storage(Group& group) {
   if (group.find(CacheKind::kContiguous) == nullptr) {
     group.references.push_back({CacheKind::kContiguous, rows_for(group.steps(), group.width)});
     run_plan(subject(group.subject), {CacheKind::kContiguous, group.first, group.total},
-             {group.references.back().outputs.data(), group.steps(), group.width});
+             {group.references.back().outputs.data(), group.steps(), group.width}, {});
   }
   const Group::Reference& exact = *group.find(CacheKind::kContiguous);
   for (const Group::Reference& one : group.references) {
@@ -185,32 +221,50 @@ void CacheExperiment::compare_storage(Group& group) {
   }
 }
 
-void CacheExperiment::set_counts(const Way& way, const std::vector<StepCount>& counts) {
-  const StepCount first = counts.front();
-  const StepCount last = counts[static_cast<std::size_t>(way.plan.steps() - 1)];
-  const DecodeSubject& one = subject(way.subject);
+// What can be said without running: operations, and the bytes that cached decoding reads.
+void CacheExperiment::set_costs(Index index, Index prompt) {
+  const DecodeSubject& one = subject(index);
+  for (const bool cached : {true, false}) {
+    std::vector<const Way*> ways;
+    Index steps = 0;
+    for (const Way& way : ways_) {
+      if (way.subject != index || way.work.prompt != prompt || way.plan.cache.cached() != cached)
+        continue;
+      ways.push_back(&way);
+      steps = std::max(steps, way.plan.steps());
+    }
+    const FlopSums sums(one, cached, DecodeWork{prompt, 1}.first(), steps);
+    for (const Way* way : ways) {
+      const auto last = static_cast<std::size_t>(way->plan.steps() - 1);
+      for (std::size_t r = way->first_row; r < way->first_row + way->row_count; ++r) {
+        CacheRow& row = rows_[r];
+        const bool after_prefill = row.phase == "decode" && prompt > 0;
+        if (way->one_pass) {
+          row.flops = one.flops(0, way->plan.total);
+        } else if (row.phase == "prefill") {
+          row.flops = sums.from_first.front();
+        } else {
+          row.flops = after_prefill ? sums.after_first[last] : sums.from_first[last];
+        }
+        if (!cached || row.phase != "decode") continue;
+        const Index from = after_prefill ? way->plan.first + 1 : 1;
+        row.kv_bytes_read = counted_bytes(one.token_bytes(way->plan.cache),
+                                          keys_seen(from, way->plan.total, one.window()));
+        row.weight_bytes_read = counted_bytes(one.weight_bytes(), way->plan.total - from + 1);
+      }
+    }
+  }
+}
+
+void CacheExperiment::set_counts(const Way& way, StepCount first, StepCount last) {
   for (std::size_t r = way.first_row; r < way.first_row + way.row_count; ++r) {
     CacheRow& row = rows_[r];
-    const bool prefill = row.phase == "prefill";
     const bool after_prefill = row.phase == "decode" && row.work.prompt > 0;
-    const StepCount end = prefill ? first : last;
+    const StepCount end = row.phase == "prefill" ? first : last;
     row.key_rows = end.key_rows - (after_prefill ? first.key_rows : 0);
     row.cache_bytes = end.cache_bytes;
     row.allocated_bytes = end.allocated_bytes;
     if (row.key_rows != row.key_rows_expected) agreement_.counts = false;
-    row.flops = 0;
-    const Index steps = prefill ? 1 : way.plan.steps();
-    for (Index step = after_prefill ? 1 : 0; step < steps; ++step) {
-      const Index length = way.plan.first + step;
-      const Index past = !way.plan.cache.cached() || step == 0 ? 0 : length - 1;
-      row.flops += one.flops(past, length - past);
-    }
-    if (way.plan.cache.cached() && row.phase == "decode") {
-      const Index from = after_prefill ? way.plan.first + 1 : 1;
-      row.kv_bytes_read =
-          one.token_bytes(way.plan.cache) * keys_seen(from, way.plan.total, one.window());
-      row.weight_bytes_read = one.weight_bytes() * (way.plan.total - from + 1);
-    }
   }
 }
 
@@ -240,9 +294,10 @@ void CacheExperiment::measure(const Interleaving& how,
     const Index steps = way.plan.steps();
     const auto size = static_cast<std::size_t>(steps * one.width());
     if (outputs.size() < size) outputs.resize(size);
-    const DecodeRun run =
-        run_plan(one, way.plan, {outputs.data(), steps, one.width()}, CountSteps::kFirstAndLast);
-    set_counts(way, run.counts);
+    const std::vector<Index> ends =
+        steps > 1 ? std::vector<Index>{0, steps - 1} : std::vector<Index>{0};
+    const DecodeRun run = run_plan(one, way.plan, {outputs.data(), steps, one.width()}, ends);
+    set_counts(way, run.counts.front(), run.counts.back());
     for (std::size_t r = way.first_row; timed && r < way.first_row + way.row_count; ++r) {
       const Elapsed time = time_of(rows_[r], run, way.one_pass);
       CacheRow& row = rows_[r];

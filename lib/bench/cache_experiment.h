@@ -68,7 +68,8 @@ class CacheExperiment {
   void verify_steps(Group& group, const CacheWay& cache, bool compare);
   void verify_one_pass(const Group& group, const Way& way, bool compare);
   void compare_storage(Group& group);
-  void set_counts(const Way& way, const std::vector<StepCount>& counts);
+  void set_costs(Index subject, Index prompt);
+  void set_counts(const Way& way, StepCount first, StepCount last);
   void set_difference(const Way& way, const OutputDifference& found, double share);
   void set_storage_error(const Way& way, double error);
   DecodeSubject& subject(Index index) { return *subjects_[static_cast<std::size_t>(index)]; }

@@ -1,5 +1,10 @@
 #include "bench/cache_row.h"
 
+#include <fmt/core.h>
+
+#include "core/error.h"
+#include "core/text.h"
+
 namespace attn {
 
 std::optional<double> CacheRow::bytes_per_step() const {
@@ -23,6 +28,9 @@ std::vector<double> CacheRow::step_medians() const {
 KeyRowFormula key_row_formula(std::string_view phase, bool cached, const DecodeWork& work) {
   const Index n = work.new_tokens;
   const Index p = work.prompt;
+  const auto all = checked_add(n, p);
+  if (!all || !checked_mul(*all, *all))
+    throw UsageError(fmt::format("the key rows of {} tokens leave 63 bits", grouped(work.total())));
   if (phase == "prefill") return p == 0 ? KeyRowFormula{n, "n"} : KeyRowFormula{p, "P"};
   if (p == 0) return cached ? KeyRowFormula{n, "n"} : KeyRowFormula{n * (n + 1) / 2, "n(n+1)/2"};
   if (phase == "decode") {

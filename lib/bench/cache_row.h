@@ -57,7 +57,7 @@ struct CacheRow {
 };
 
 /// Rows through each key projection that a phase takes, as one would write it down: not by what a
-/// plan would run.
+/// plan would run. Throws UsageError where a product of the tokens leaves 63 bits.
 struct KeyRowFormula {
   Index rows = 0;
   std::string_view text;

@@ -10,10 +10,10 @@
 
 namespace attn {
 
-/// How much of a subject is computed. kLeast is for counting alone: heads, layers and caches are
-/// those asked for, so rows and bytes are counted where they always are, but a token is a row of
-/// one feature and sees its own key only. What comes out then means nothing.
-enum class Arithmetic { kAll, kLeast };
+/// How much of a subject is computed. kNone is for counting alone: layers and caches are those
+/// asked for, so rows and bytes are counted where they always are, but there are no numbers:
+/// outputs have width 0, and a step takes the same moment whatever its length.
+enum class Arithmetic { kAll, kNone };
 
 /// What the subjects share: their caches, the rows counted and the memory of a pass.
 class CachedSubject : public DecodeSubject {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "bench/decode_subject.h"
@@ -38,19 +39,17 @@ struct StepCount {
   Index allocated_bytes = 0;  // that it took for them
 };
 
-/// After which steps the subject is asked for its counts. Asking takes time: a run whose times
-/// matter is asked after its first step, the clock standing still, and when all is over.
-enum class CountSteps { kAll, kFirstAndLast };
-
-/// What one run took, the first step apart, and what was counted after each step.
+/// What one run took, the first step apart, and what was counted.
 struct DecodeRun {
   Elapsed first, others;
   std::vector<std::int64_t> step_ns;  // wall time of each step
-  std::vector<StepCount> counts;      // of each step; zeros where nobody asked
+  std::vector<StepCount> counts;      // after each of the steps that were asked for
 };
 
-/// Runs the plan; row i of `outputs` (steps, width) gets the output of step i.
+/// Runs the plan; row i of `outputs` (steps, width) gets the output of step i. After each of the
+/// steps `counted` (from 0, ascending) the subject is asked for its counts. Asking takes time: the
+/// clock stands still after the first step and the last, a run whose times matter is asked there.
 DecodeRun run_plan(DecodeSubject& subject, const DecodePlan& plan, Matrix<float> outputs,
-                   CountSteps when = CountSteps::kAll);
+                   std::span<const Index> counted);
 
 }  // namespace attn

@@ -10,12 +10,6 @@
 namespace attn {
 namespace {
 
-AttentionConfig computed(const LayerShape& shape, Arithmetic arithmetic) {
-  AttentionConfig config = attention_config(shape);
-  if (arithmetic == Arithmetic::kLeast) config.dim = config.window = 1;
-  return config;
-}
-
 void require_at_least_one(Index value, const char* option) {
   if (value < 1) throw UsageError(fmt::format("{} must be 1 or more: {}", option, value));
 }
@@ -69,8 +63,10 @@ LayerSubject::LayerSubject(const LayerShape& shape, Index capacity, int threads,
     : CachedSubject(threads, page_size),
       shape_(shape),
       capacity_(capacity),
-      attention_(params_, "attn", computed(shape, arithmetic)),
-      tokens_(static_cast<std::size_t>(capacity * width())) {
+      attention_(params_, "attn", attention_config(shape)),
+      arithmetic_(arithmetic) {
+  if (arithmetic == Arithmetic::kNone) return;
+  tokens_.resize(static_cast<std::size_t>(capacity * width()));
   params_.allocate();
   params_.initialise(seed);
   Rng rng(seed, RandomPurpose::kBenchmark);
@@ -82,22 +78,20 @@ KvCache<float> LayerSubject::make_cache(const KvLayout& layout) const {
 }
 
 void LayerSubject::run(Index first, Index count, KvCache<float>* cache, float* output) {
+  Sequences rows;
+  rows.seq_len = count;
+  KvSlot<float>* slot = cache != nullptr ? &cache->self(0) : nullptr;
+  if (arithmetic_ == Arithmetic::kNone) return attention_.count(counts_, rows, slot);
   const Arena::Scope scope(work_.arena());
   Pass<float> pass{params_.values(), work_};
   pass.counts = &counts_;
-  Sequences rows;
-  rows.seq_len = count;
   const Matrix<const float> x(tokens_.data() + first * width(), count, width());
-  KvSlot<float>* slot = cache != nullptr ? &cache->self(0) : nullptr;
   const Matrix<float> y = attention_.forward(pass, x, rows, nullptr, slot, nullptr);
   std::copy_n(y.row(count - 1), width(), output);
 }
 
-// Of the layer asked for, whatever is computed.
 Index LayerSubject::weight_bytes() const {
-  ParamStore<float> layout;
-  const Attention<float> whole(layout, "attn", attention_config(shape_));
-  return layout.size() * Index{sizeof(float)};
+  return params_.size() * Index{sizeof(float)};
 }
 
 double LayerSubject::flops(Index past, Index count) const {

@@ -38,7 +38,7 @@ class LayerSubject : public CachedSubject {
   LayerSubject(const LayerShape& shape, Index capacity, int threads, std::uint64_t seed,
                Index page_size = kPageRows, Arithmetic arithmetic = Arithmetic::kAll);
 
-  Index width() const override { return attention_.config().dim; }
+  Index width() const override { return arithmetic_ == Arithmetic::kNone ? 0 : shape_.dim; }
   Index layers() const override { return 1; }
   Index heads() const override { return shape_.heads; }
   Index kv_heads() const override { return shape_.kv_heads; }
@@ -55,6 +55,7 @@ class LayerSubject : public CachedSubject {
   Index capacity_;
   ParamStore<float> params_;
   Attention<float> attention_;
+  Arithmetic arithmetic_;
   std::vector<float> tokens_;  // (capacity, width)
 };
 

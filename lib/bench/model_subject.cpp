@@ -13,14 +13,15 @@
 namespace attn {
 namespace {
 
-// The same layers, heads and caches with the least to compute.
-std::unique_ptr<Transformer<float>> least_model(ModelConfig config) {
-  config.dim = config.mlp_hidden = config.vocab_size = config.window = 1;
-  config.position = Position::kNone;
-  config.max_positions = 0;
-  config.rope_scaling = {};
-  config.tie_embeddings = false;
-  return std::make_unique<Transformer<float>>(config);
+// What the caches and the counters of its layers need to know.
+AttentionConfig counted_attention(const ModelConfig& config) {
+  AttentionConfig attention;
+  attention.dim = config.dim;
+  attention.heads = config.heads;
+  attention.kv_heads = config.kv_heads;
+  attention.head_dim = config.head_dim;
+  attention.window = config.window;
+  return attention;
 }
 
 }  // namespace
@@ -44,29 +45,31 @@ void check_length(const ModelConfig& config, Index longest) {
 
 ModelSubject::ModelSubject(std::unique_ptr<Transformer<float>> model, Index capacity, int threads,
                            std::uint64_t seed, Index page_size)
-    : ModelSubject(nullptr, std::move(model), capacity, threads, seed, page_size) {}
-
-ModelSubject::ModelSubject(const ModelConfig& config, Index capacity, int threads,
-                           std::uint64_t seed, Index page_size)
-    : ModelSubject(&config, least_model(config), capacity, threads, seed, page_size) {}
-
-ModelSubject::ModelSubject(const ModelConfig* asked, std::unique_ptr<Transformer<float>> model,
-                           Index capacity, int threads, std::uint64_t seed, Index page_size)
     : CachedSubject(threads, page_size),
-      config_(asked != nullptr ? *asked : model->config()),
+      config_(model->config()),
+      capacity_(capacity),
       model_(std::move(model)),
       ids_(static_cast<std::size_t>(capacity)) {
   require_shape(config_.arch == Arch::kDecoder, "model subject: only a decoder can decode");
   check_length(config_, capacity);
   Rng rng(seed, RandomPurpose::kBenchmark);
-  for (Index& id : ids_) id = rng.below(model_->config().vocab_size);
+  for (Index& id : ids_) id = rng.below(config_.vocab_size);
+}
+
+ModelSubject::ModelSubject(const ModelConfig& config, Index capacity, Index page_size)
+    : CachedSubject(1, page_size), config_(config), capacity_(capacity) {
+  require_shape(config_.arch == Arch::kDecoder, "model subject: only a decoder can decode");
+  check_length(config_, capacity);
+  counted_ = std::make_unique<CountedLayers>(counted_attention(config_), config_.depth);
 }
 
 KvCache<float> ModelSubject::make_cache(const KvLayout& layout) const {
-  return model_->make_cache(1, static_cast<Index>(ids_.size()), 0, layout);
+  return KvCache<float>(
+      KvShape{config_.depth, 1, capacity_, config_.kv_heads, config_.head_dim, layout});
 }
 
 void ModelSubject::run(Index first, Index count, KvCache<float>* cache, float* output) {
+  if (counted_) return counted_->run(count, cache, counts_);
   const Arena::Scope scope(work_.arena());
   Pass<float> pass = model_->pass(work_);
   pass.counts = &counts_;

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "bench/cached_subject.h"
+#include "bench/counted_layers.h"
 #include "model/transformer.h"
 
 namespace attn {
@@ -23,13 +24,11 @@ class ModelSubject : public CachedSubject {
   /// sequence, ShapeError for a model that is no decoder.
   ModelSubject(std::unique_ptr<Transformer<float>> model, Index capacity, int threads,
                std::uint64_t seed, Index page_size = kPageRows);
-  /// One for counting alone, Arithmetic::kLeast, of any parameters.
-  ModelSubject(const ModelConfig& config, Index capacity, int threads, std::uint64_t seed,
-               Index page_size = kPageRows);
+  /// One for counting alone, Arithmetic::kNone.
+  ModelSubject(const ModelConfig& config, Index capacity, Index page_size = kPageRows);
 
-  /// Of the model asked for.
   const ModelConfig& config() const { return config_; }
-  Index width() const override { return model_->config().vocab_size; }
+  Index width() const override { return counted_ ? 0 : config_.vocab_size; }
   Index layers() const override { return config().depth; }
   Index heads() const override { return config().heads; }
   Index kv_heads() const override { return config().kv_heads; }
@@ -39,14 +38,13 @@ class ModelSubject : public CachedSubject {
   double flops(Index past, Index count) const override;
 
  private:
-  /// asked: the model asked for; null: the one there is.
-  ModelSubject(const ModelConfig* asked, std::unique_ptr<Transformer<float>> model, Index capacity,
-               int threads, std::uint64_t seed, Index page_size);
   void run(Index first, Index count, KvCache<float>* cache, float* output) override;
   KvCache<float> make_cache(const KvLayout& layout) const override;
 
   ModelConfig config_;
+  Index capacity_;
   std::unique_ptr<Transformer<float>> model_;
+  std::unique_ptr<CountedLayers> counted_;  // or these: nothing is computed
   std::vector<Index> ids_;
 };
 

@@ -23,12 +23,14 @@ Index available_memory() {
 }
 
 void require_memory(std::string_view who, double bytes) {
-  const Index available = available_memory();
-  if (bytes <= static_cast<double>(available)) return;
+  if (bytes > static_cast<double>(available_memory())) refuse_memory(who, bytes);
+}
+
+void refuse_memory(std::string_view who, double bytes) {
   throw DataError(
       fmt::format("{} needs {} of memory, {} are free", who,
                   bytes < 9e18 ? short_size_text(static_cast<Index>(bytes)) : "more than 8 EiB",
-                  short_size_text(available)));
+                  short_size_text(available_memory())));
 }
 
 }  // namespace attn

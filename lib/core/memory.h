@@ -15,4 +15,7 @@ Index available_memory();
 /// give ends in a kill. A double, since what cannot be had may not fit 63 bits either.
 void require_memory(std::string_view who, double bytes);
 
+/// Throws that DataError, where the system would not give them.
+[[noreturn]] void refuse_memory(std::string_view who, double bytes);
+
 }  // namespace attn

@@ -226,7 +226,7 @@ Matrix<T> Attention<T>::forward(const Pass<T>& pass, In<T> x, const Sequences& r
   if (!remembered) {
     k = k_proj_.forward(pass, source);
     v = v_proj_.forward(pass, source);
-    if (pass.counts != nullptr) pass.counts->add(name_, source_rows.seq_len);
+    if (pass.counts != nullptr) count_keys(*pass.counts, source_rows);
     rotate(k);
     if (slot != nullptr) slot->append(k, v, source_rows);
   }
@@ -257,6 +257,13 @@ Matrix<T> Attention<T>::forward(const Pass<T>& pass, In<T> x, const Sequences& r
 
   mix(pass, q, rows, source_rows, {keys, static_cast<std::size_t>(rows.batch)}, mixed, lse);
   return out_proj_.forward(pass, mixed);
+}
+
+template <class T>
+void Attention<T>::count(KeyRowCounts& counts, const Sequences& rows, KvSlot<T>* slot) const {
+  require_shape(!config_.cross, "attention: counting the rows of a context");
+  count_keys(counts, rows);
+  if (slot != nullptr) slot->take_room(rows);
 }
 
 template <class T>

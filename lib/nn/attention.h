@@ -70,6 +70,10 @@ class Attention {
   Matrix<T> forward(const Pass<T>& pass, In<T> x, const Sequences& rows, const Context<T>* context,
                     KvSlot<T>* slot, AttentionTape<T>* tape) const;
 
+  /// What forward does of self-attention beside arithmetic: counts the rows that the key projection
+  /// would multiply, and takes their room in the slot, if there is one.
+  void count(KeyRowCounts& counts, const Sequences& rows, KvSlot<T>* slot) const;
+
   /// Adds to the parameters' gradients, to d_x (shape of x) and, in cross-attention, to d_context.
   void backward(const BackwardPass<T>& pass, const AttentionTape<T>& tape, In<T> d_y, Matrix<T> d_x,
                 Matrix<T> d_context) const;
@@ -86,6 +90,9 @@ class Attention {
   /// The call for many short sequences at once, where they are of its kind.
   std::optional<ShortAttention<T>> short_call(const Sequences& rows,
                                               const DropoutStream* dropout) const;
+  void count_keys(KeyRowCounts& counts, const Sequences& source_rows) const {
+    counts.add(name_, source_rows.seq_len);
+  }
   void mix(const Pass<T>& pass, In<T> q, const Sequences& rows, const Sequences& source_rows,
            std::span<const Keys> keys, Matrix<T> mixed, T* lse) const;
   void mix_parts(const Pass<T>& pass, In<T> q, const Sequences& rows, const Sequences& source_rows,

@@ -8,6 +8,8 @@
 #include <utility>
 
 #include "core/error.h"
+#include "core/memory.h"
+#include "core/text.h"
 
 namespace attn {
 namespace {
@@ -33,7 +35,9 @@ KvShape checked(KvShape shape) {
   const auto numbers = rows ? checked_product(extents) : std::nullopt;
   if (!numbers || !checked_mul(*numbers, 2 * 8)) {
     throw UsageError(
-        fmt::format("the cache of {} tokens is larger than any memory", shape.capacity));
+        fmt::format("a cache of {} in pages of {} rows is larger than any memory",
+                    shape.capacity == 1 ? "1 token" : grouped(shape.capacity) + " tokens",
+                    grouped(shape.layout.page_size)));
   }
   return shape;
 }
@@ -183,9 +187,16 @@ void KvSlot<T>::provide(Index page) {
     if (slab >= side->slabs.size()) side->slabs.resize(slab + 1);
     if (side->slabs[slab]) continue;
     // Uninitialised: only rows that were written are read, and what is untouched takes no memory.
-    const Index bytes = pool_->slab_pages_ * pool_->table_.page_size() * side->row_bytes;
-    side->slabs[slab].reset(
-        static_cast<std::byte*>(allocate_lines(static_cast<std::size_t>(bytes))));
+    const Index rows = pool_->slab_pages_ * pool_->table_.page_size();
+    const Index bytes = rows * side->row_bytes;
+    try {
+      side->slabs[slab].reset(
+          static_cast<std::byte*>(allocate_lines(static_cast<std::size_t>(bytes))));
+    } catch (const std::bad_alloc&) {
+      const auto sides = static_cast<double>(2 * pool_->shape_.layers);
+      refuse_memory(fmt::format("a cache of {} rows at a time", grouped(rows)),
+                    sides * static_cast<double>(bytes));
+    }
   }
 }
 
@@ -199,23 +210,33 @@ std::byte* KvSlot<T>::page_of(const Side& side, Index page) const {
 }
 
 template <class T>
-void KvSlot<T>::append(In<T> k, In<T> v, const Sequences& rows) {
-  const Index width = pool_->width();
+void KvSlot<T>::take_room(const Sequences& rows) {
   require_shape(rows.batch == batch(), "cache: another number of sequences");
-  require_shape(
-      k.rows() == rows.rows() && v.rows() == rows.rows() && k.cols() == width && v.cols() == width,
-      "cache: shape of the keys or values");
   // The first layer of a pass makes the room for all.
   const PageTable& table = pool_->table_;
   if (batch() > 0 && length(0) == table.length(pool_->selected_[0])) pool_->grow(rows.seq_len);
-  for (Index row = 0; row < rows.batch; ++row) {
-    const Index sequence = pool_->selected_[static_cast<std::size_t>(row)];
+  for (const Index sequence : pool_->selected_) {
     Index& written = written_[static_cast<std::size_t>(sequence)];
     require_shape(written + rows.seq_len <= table.length(sequence),
                   "cache: rows that no layer before had");
+    written += rows.seq_len;
+  }
+}
+
+template <class T>
+void KvSlot<T>::append(In<T> k, In<T> v, const Sequences& rows) {
+  const Index width = pool_->width();
+  require_shape(
+      k.rows() == rows.rows() && v.rows() == rows.rows() && k.cols() == width && v.cols() == width,
+      "cache: shape of the keys or values");
+  take_room(rows);
+  const PageTable& table = pool_->table_;
+  for (Index row = 0; row < rows.batch; ++row) {
+    const Index sequence = pool_->selected_[static_cast<std::size_t>(row)];
+    const Index first = length(row) - rows.seq_len - table.first(sequence);
     const std::span<const Index> pages = table.pages(sequence);
     for (Index i = 0; i < rows.seq_len; ++i) {
-      const Index at = written + i - table.first(sequence);
+      const Index at = first + i;
       const Index id = pages[static_cast<std::size_t>(at / table.page_size())];
       const Index to = at % table.page_size();
       const Index from = row * rows.seq_len + i;
@@ -223,7 +244,6 @@ void KvSlot<T>::append(In<T> k, In<T> v, const Sequences& rows) {
       kv_encode<T>(keys_.type, k.row(from), width, page_of(keys_, id) + to * keys_.row_bytes);
       kv_encode<T>(values_.type, v.row(from), width, page_of(values_, id) + to * values_.row_bytes);
     }
-    written += rows.seq_len;
   }
 }
 

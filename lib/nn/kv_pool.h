@@ -60,6 +60,9 @@ class KvSlot {
   /// Throws ShapeError beyond the capacity or for another shape, DataError when the pool has no
   /// page left.
   void append(In<T> k, In<T> v, const Sequences& rows);
+  /// Takes the room that append() takes, as it does, for rows that nobody will read: they are
+  /// counted, no memory is taken, and their pages must not come to be shared.
+  void take_room(const Sequences& rows);
 
   /// The rows of one sequence in order, as few runs as their pages allow. They lie in `arena`,
   /// where rows of another type than the model's are decoded to.

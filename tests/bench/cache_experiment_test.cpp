@@ -74,7 +74,7 @@ TEST(CacheExperiment, ThreadsChangeNoOutput) {
   for (const int threads : {1, 3}) {
     Subjects subjects = one_layer(20, 1, threads);
     outputs.emplace_back(20 * 16);
-    run_plan(*subjects.front(), {kWith, 1, 20}, {outputs.back().data(), 20, 16});
+    run_plan(*subjects.front(), {kWith, 1, 20}, {outputs.back().data(), 20, 16}, {});
   }
   EXPECT_EQ(outputs[0], outputs[1]);
 }
@@ -229,7 +229,7 @@ TEST(CacheExperiment, WaysOfTheSameTypesAreHeldToEachOther) {
 TEST(CacheExperiment, CountsAloneCompareNothing) {
   Subjects subjects;
   subjects.push_back(std::make_unique<LayerSubject>(LayerShape{16, 4, 2, 4}, 12, 1, 0, kPageRows,
-                                                    Arithmetic::kLeast));
+                                                    Arithmetic::kNone));
   CacheExperiment least(std::move(subjects), {{0, 5}, {3, 4}}, {kWith, kWithout});
   CacheExperiment whole(one_layer(12), {{0, 5}, {3, 4}}, {kWith, kWithout});
   least.verify(false);
@@ -246,6 +246,21 @@ TEST(CacheExperiment, CountsAloneCompareNothing) {
     EXPECT_EQ(row.weight_bytes_read, other.weight_bytes_read);
     EXPECT_EQ(row.flops, other.flops);
   }
+}
+
+// As long as nothing can compute it: 5 * 10^11 rows, 4 GB of keys and values.
+TEST(CacheExperiment, CountsAMillionTokens) {
+  constexpr Index kMany = 1'000'000;
+  Subjects subjects;
+  subjects.push_back(
+      std::make_unique<LayerSubject>(LayerShape{}, kMany, 1, 0, kPageRows, Arithmetic::kNone));
+  CacheExperiment experiment(std::move(subjects), {{0, kMany}},
+                             {kWith, CacheKind::kPaged, kWithout});
+  experiment.verify(false);
+  EXPECT_TRUE(experiment.agreement().counts);
+  EXPECT_EQ(row_of(experiment, "decode", kWithout, kMany).key_rows, 500'000'500'000);
+  EXPECT_EQ(row_of(experiment, "decode", kWith, kMany).cache_bytes, 4096 * kMany);
+  EXPECT_EQ(row_of(experiment, "decode", CacheKind::kPaged, kMany).allocated_bytes, 4096 * kMany);
 }
 
 TEST(CacheExperiment, YardsticksForCachedDecodingOnly) {

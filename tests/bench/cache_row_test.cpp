@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "core/error.h"
+
 namespace attn {
 namespace {
 
@@ -34,6 +36,13 @@ TEST(KeyRowFormula, APromptOfOneIsGivenTokens) {
     for (const bool cached : {true, false})
       EXPECT_EQ(rows("total", cached, {1, n}), rows("decode", cached, {0, n})) << n;
   }
+}
+
+TEST(CacheRow, RowsBeyond63BitsAreRefused) {
+  constexpr Index kMany = Index{1} << 31;
+  EXPECT_EQ(key_row_formula("decode", false, {0, kMany}).rows, kMany * (kMany + 1) / 2);
+  EXPECT_THROW(key_row_formula("decode", false, {0, 2 * kMany}), UsageError);
+  EXPECT_THROW(key_row_formula("total", false, {2 * kMany, 2}), UsageError);
 }
 
 }  // namespace

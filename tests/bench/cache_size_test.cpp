@@ -19,7 +19,7 @@ struct Shape {
   Index layers, kv_heads, head_dim, window;
 };
 
-// The cache itself is filled, its rows counted; of the model only what counts is computed.
+// The cache itself is filled, its rows counted; nothing is computed.
 CacheRow decoded(const Shape& shape, const CacheWay& way, Index page_size, Index tokens) {
   ModelConfig config;
   config.depth = shape.layers;
@@ -27,7 +27,7 @@ CacheRow decoded(const Shape& shape, const CacheWay& way, Index page_size, Index
   config.head_dim = shape.head_dim;
   config.window = shape.window;
   std::vector<std::unique_ptr<DecodeSubject>> subjects;
-  subjects.push_back(std::make_unique<ModelSubject>(config.completed(), tokens, 1, 0, page_size));
+  subjects.push_back(std::make_unique<ModelSubject>(config.completed(), tokens, page_size));
   CacheExperiment experiment(std::move(subjects), {{0, tokens}}, {way});
   experiment.verify(false);
   EXPECT_TRUE(experiment.agreement().counts);

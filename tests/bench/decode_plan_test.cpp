@@ -59,8 +59,9 @@ TEST(DecodePlan, CountsAndOutputsOfEveryStep) {
     const DecodePlan plan{cache, 3, 5};
     std::vector<float> outputs(3, -1.0F);
     // Twice: what an earlier run left behind must not count.
-    run_plan(subject, plan, {outputs.data(), 3, 1});
-    const DecodeRun run = run_plan(subject, plan, {outputs.data(), 3, 1});
+    const std::vector<Index> all = {0, 1, 2};
+    run_plan(subject, plan, {outputs.data(), 3, 1}, all);
+    const DecodeRun run = run_plan(subject, plan, {outputs.data(), 3, 1}, all);
     EXPECT_EQ(outputs, (std::vector<float>{2, 3, 4}));
     ASSERT_EQ(run.counts.size(), 3U);
     const bool cached = cache == CacheKind::kContiguous;
@@ -73,11 +74,11 @@ TEST(DecodePlan, CountsAndOutputsOfEveryStep) {
   }
 }
 
-TEST(DecodePlan, ARunThatIsTimedIsAskedTwice) {
+TEST(DecodePlan, ARunIsAskedAfterTheseStepsAlone) {
   Recorder subject;
   std::vector<float> outputs(4);
-  const DecodeRun run = run_plan(subject, {CacheKind::kNone, 2, 5}, {outputs.data(), 4, 1},
-                                 CountSteps::kFirstAndLast);
+  const std::vector<Index> ends = {0, 3};
+  const DecodeRun run = run_plan(subject, {CacheKind::kNone, 2, 5}, {outputs.data(), 4, 1}, ends);
   EXPECT_EQ(subject.asked, 2);
   EXPECT_EQ(run.counts.front().key_rows, 2);
   EXPECT_EQ(run.counts.back().key_rows, 2 + 3 + 4 + 5);
@@ -107,9 +108,12 @@ TEST(DecodePlan, WaysHaveNames) {
 TEST(DecodePlan, RefusesOutputsOfAnotherShape) {
   Recorder subject;
   std::vector<float> outputs(4);
-  EXPECT_THROW(run_plan(subject, {CacheKind::kNone, 1, 3}, {outputs.data(), 2, 1}), ShapeError);
-  EXPECT_THROW(run_plan(subject, {CacheKind::kNone, 1, 2}, {outputs.data(), 2, 2}), ShapeError);
-  EXPECT_THROW(run_plan(subject, {CacheKind::kNone, 2, 1}, {outputs.data(), 2, 1}), ShapeError);
+  EXPECT_THROW(run_plan(subject, {CacheKind::kNone, 1, 3}, {outputs.data(), 2, 1}, {}), ShapeError);
+  EXPECT_THROW(run_plan(subject, {CacheKind::kNone, 1, 2}, {outputs.data(), 2, 2}, {}), ShapeError);
+  EXPECT_THROW(run_plan(subject, {CacheKind::kNone, 2, 1}, {outputs.data(), 2, 1}, {}), ShapeError);
+  const std::vector<Index> beyond = {0, 2};
+  EXPECT_THROW(run_plan(subject, {CacheKind::kNone, 1, 2}, {outputs.data(), 2, 1}, beyond),
+               ShapeError);
 }
 
 }  // namespace

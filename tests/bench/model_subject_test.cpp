@@ -48,7 +48,7 @@ TEST(ModelSubject, CountsAloneAreThoseOfTheModel) {
     std::vector<std::unique_ptr<DecodeSubject>> subjects;
     auto model = std::make_unique<Transformer<float>>(config);
     model->params().initialise(1);
-    subjects.push_back(least ? std::make_unique<ModelSubject>(config, 12, 1, 0, 2)
+    subjects.push_back(least ? std::make_unique<ModelSubject>(config, 12, 2)
                              : std::make_unique<ModelSubject>(std::move(model), 12, 1, 0, 2));
     CacheExperiment experiment(std::move(subjects), {{0, 12}, {5, 4}},
                                {CacheKind::kContiguous, CacheKind::kPaged, CacheKind::kNone});

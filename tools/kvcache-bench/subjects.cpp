@@ -82,21 +82,18 @@ std::unique_ptr<Transformer<float>> windowed(std::unique_ptr<Transformer<float>>
   return other;
 }
 
+// A time and two sums of operations.
+constexpr double kStepBytes = sizeof(std::int64_t) + 2 * sizeof(double);
+
 // How subjects are made, whichever they are.
 struct Making {
   Index capacity = 1;
   int threads = 1;
   std::uint64_t seed = 0;
   Index page_size = kPageRows;
-  Index caches = 1;    // side by side
-  bool least = false;  // counts are all that is wanted
+  Index caches = 1;     // side by side
+  bool counts = false;  // are all that is wanted
 };
-
-// Beside the parameters.
-double model_bytes(ModelConfig config, const Making& how) {
-  if (how.least) config.dim = config.mlp_hidden = config.vocab_size = 1;
-  return model_subject_bytes(config, how.capacity, how.caches);
-}
 
 Subjects checkpoint_subject(const BenchOptions& o, const Making& how, std::string& history) {
   ReadLimits limits;
@@ -105,13 +102,12 @@ Subjects checkpoint_subject(const BenchOptions& o, const Making& how, std::strin
   history = read_history(reader);
   ModelConfig config = decoder_config(reader);
   config.window = o.window.value_or(0);
-  require_memory("decoding", model_bytes(config, how));
   Subjects subjects;
-  if (how.least) {
-    subjects.push_back(
-        std::make_unique<ModelSubject>(config, how.capacity, how.threads, how.seed, how.page_size));
+  if (how.counts) {
+    subjects.push_back(std::make_unique<ModelSubject>(config, how.capacity, how.page_size));
     return subjects;
   }
+  require_memory("decoding", model_subject_bytes(config, how.capacity, how.caches));
   std::unique_ptr<Transformer<float>> model = read_model<float>(reader);
   if (o.window) model = windowed(std::move(model), *o.window);
   subjects.push_back(std::make_unique<ModelSubject>(std::move(model), how.capacity, how.threads,
@@ -124,16 +120,15 @@ Subjects model_subjects(const BenchOptions& o, const Making& how) {
   double bytes = 0;
   for (const Index kv_heads : o.kv_heads) {
     ModelConfig config = shaped_model(o, kv_heads, how.capacity);
-    bytes += model_bytes(config, how);
-    if (!how.least) bytes += sizeof(float) * static_cast<double>(count_parameters(config).total);
+    bytes += model_subject_bytes(config, how.capacity, how.caches) +
+             sizeof(float) * static_cast<double>(count_parameters(config).total);
     configs.push_back(std::move(config));
   }
-  require_memory("decoding", bytes);
+  if (!how.counts) require_memory("decoding", bytes);
   Subjects subjects;
   for (const ModelConfig& config : configs) {
-    if (how.least) {
-      subjects.push_back(std::make_unique<ModelSubject>(config, how.capacity, how.threads, how.seed,
-                                                        how.page_size));
+    if (how.counts) {
+      subjects.push_back(std::make_unique<ModelSubject>(config, how.capacity, how.page_size));
       continue;
     }
     auto model = std::make_unique<Transformer<float>>(config);
@@ -149,17 +144,15 @@ Subjects layer_subjects(const BenchOptions& o, const Making& how) {
   LayerShape shape = o.layer;
   for (const Index kv_heads : o.kv_heads) {
     shape.kv_heads = kv_heads;
-    LayerShape computed = shape;
-    if (how.least) computed.dim = 1;
-    bytes += layer_subject_bytes(computed, how.capacity, how.caches);
+    bytes += layer_subject_bytes(shape, how.capacity, how.caches);
   }
-  require_memory("decoding", bytes);
+  if (!how.counts) require_memory("decoding", bytes);
   Subjects subjects;
   for (const Index kv_heads : o.kv_heads) {
     shape.kv_heads = kv_heads;
     subjects.push_back(
         std::make_unique<LayerSubject>(shape, how.capacity, how.threads, how.seed, how.page_size,
-                                       how.least ? Arithmetic::kLeast : Arithmetic::kAll));
+                                       how.counts ? Arithmetic::kNone : Arithmetic::kAll));
   }
   return subjects;
 }
@@ -169,12 +162,13 @@ Subjects layer_subjects(const BenchOptions& o, const Making& how) {
 Subjects make_subjects(const BenchOptions& o, Index capacity, std::string& history) {
   Making how;
   how.capacity = capacity;
-  how.least = o.counts_only && !o.verify;
-  // The least there is to compute is not worth waking a second thread.
-  how.threads = how.least ? 1 : static_cast<int>(o.threads);
+  how.counts = o.counts_only && !o.verify;
+  how.threads = static_cast<int>(o.threads);
   how.seed = static_cast<std::uint64_t>(o.seed);
   how.page_size = o.page_size;
   how.caches = static_cast<Index>(ways_of(o).size());
+  // What is known of each step while all are counted.
+  if (how.counts) require_memory("counting", kStepBytes * static_cast<double>(capacity));
   if (!o.input.empty()) return checkpoint_subject(o, how, history);
   return o.random_model() ? model_subjects(o, how) : layer_subjects(o, how);
 }
