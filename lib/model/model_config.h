@@ -118,9 +118,10 @@ TrainingMemory training_memory(const ModelConfig& config, Index seq_len, Index b
 Index activation_bytes(const ModelConfig& config, Index seq_len, Index source_len = 0);
 
 /// Sequences in one chunk of a training step: a power of two, into which batches are cut evenly for
-/// most numbers of threads, and 1 to 2 MiB of f32 activations where they allow it. Depends on the
-/// model's shape and the sequence lengths alone, never on threads or the machine, because the
-/// rounding of a sum over chunks depends on where they are cut.
+/// most numbers of threads, and about 1 to 2 MiB of f32 activations where they allow it, or 512
+/// tokens of a model whose parameters are more than the caches hold. Depends on the model's shape
+/// and the sequence lengths alone, never on threads or the machine, because the rounding of a sum
+/// over chunks depends on where they are cut.
 Index chunk_sequences(const ModelConfig& config, Index seq_len, Index source_len = 0);
 
 }  // namespace attn

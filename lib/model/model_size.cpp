@@ -150,10 +150,19 @@ TrainingMemory training_memory(const ModelConfig& config, Index seq_len, Index b
 }
 
 Index chunk_sequences(const ModelConfig& config, Index seq_len, Index source_len) {
-  constexpr Index kChunkBytes = Index{1} << 21;
+  constexpr Index kChunkBytes = Index{9} << 18;
+  // Parameters that no cache of a core holds are read, and their gradients cleared and added, once
+  // a chunk: that is repaid by tokens.
+  constexpr Index kManyParameterBytes = Index{1} << 22;
+  constexpr Index kChunkTokens = 512;
   const Index each = std::max<Index>(1, activation_bytes(config, seq_len, source_len));
+  const Index parameter_bytes = (Count(count_parameters(config).total) * Count(4)).get();
+  const auto fits = [&](Index sequences) {
+    return sequences <= kChunkBytes / each || (parameter_bytes > kManyParameterBytes &&
+                                               sequences <= kChunkTokens / (seq_len + source_len));
+  };
   Index sequences = 1;
-  while (2 * sequences <= kChunkBytes / each) sequences *= 2;
+  while (fits(2 * sequences)) sequences *= 2;
   return sequences;
 }
 

@@ -5,6 +5,11 @@
 #include "ops/vector.h"
 
 namespace attn {
+namespace {
+
+constexpr double kSineBase = 10000;
+
+}  // namespace
 
 template <class T>
 Stack<T>::Stack(ParamStore<T>& store, const ModelConfig& config, const Shape& shape,
@@ -29,7 +34,7 @@ Stack<T>::Stack(ParamStore<T>& store, const ModelConfig& config, const Shape& sh
 // Token rows, and where positions enter at this door, the positions' rows beneath them.
 template <class T>
 Matrix<T> Stack<T>::embed(const Pass<T>& pass, std::span<const Index> ids, const Sequences& rows,
-                          const KvCache<T>* cache) const {
+                          const KvCache<T>* cache, StackTape<T>* tape) const {
   Matrix<T> x = tokens_.forward(pass, ids);
   if (position_ != Position::kSinusoidal && position_ != Position::kLearned) return x;
   Matrix<T> places;
@@ -37,7 +42,10 @@ Matrix<T> Stack<T>::embed(const Pass<T>& pass, std::span<const Index> ids, const
   const Arena::Scope scope(pass.arena());
   for (Index i = 0; i < rows.batch; ++i) {
     const Index wanted = cache != nullptr ? cache->length(i) : 0;
-    if (wanted != pos0) places = places_from(pass, wanted, rows.seq_len);
+    if (wanted != pos0) {
+      const bool kept = tape != nullptr && wanted == 0 && position_ == Position::kSinusoidal;
+      places = kept ? kept_sines(rows.seq_len, *tape) : places_from(pass, wanted, rows.seq_len);
+    }
     pos0 = wanted;
     add<T>(places, x.row_block(i * rows.seq_len, rows.seq_len));
   }
@@ -51,10 +59,19 @@ Matrix<T> Stack<T>::places_from(const Pass<T>& pass, Index pos0, Index count) co
     for (Index i = 0; i < count; ++i) at[i] = pos0 + i;
     return positions_->forward(pass, std::span<const Index>(at, static_cast<std::size_t>(count)));
   }
-  constexpr double kBase = 10000;
   const Matrix<T> places = pass.arena().template matrix<T>(count, dim_);
-  sinusoidal_positions<T>(kBase, pos0, places);
+  sinusoidal_positions<T>(kSineBase, pos0, places);
   return places;
+}
+
+template <class T>
+Matrix<T> Stack<T>::kept_sines(Index count, StackTape<T>& tape) const {
+  Tensor<T>& kept = tape.sines;
+  if (kept.size() < count * dim_) {
+    kept = Tensor<T>({count, dim_});
+    sinusoidal_positions<T>(kSineBase, 0, Matrix<T>(kept.data(), count, dim_));
+  }
+  return {kept.data(), count, dim_};
 }
 
 template <class T>
@@ -80,7 +97,7 @@ Matrix<T> Stack<T>::forward(const Pass<T>& pass, std::span<const Index> ids, con
     tape->rows = rows;
     tape->blocks.resize(blocks_.size());
   }
-  Matrix<T> x = embed(pass, ids, rows, cache);
+  Matrix<T> x = embed(pass, ids, rows, cache, tape);
   drop_sequences<T>(pass.dropout, tokens_.weight(), rows, x);
   look(pass, "embedding", x, rows);
   for (std::size_t i = 0; i < blocks_.size(); ++i) {

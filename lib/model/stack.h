@@ -18,6 +18,7 @@ struct StackTape {
   Sequences rows;
   std::vector<BlockTape<T>> blocks;
   NormTape<T> norm;
+  Tensor<T> sines;  // the first rows of sinusoidal positions, kept from pass to pass
 };
 
 /// Embedding, positions, blocks and the last norm: a decoder, an encoder, or one of the two in an
@@ -49,9 +50,11 @@ class Stack {
 
  private:
   Matrix<T> embed(const Pass<T>& pass, std::span<const Index> ids, const Sequences& rows,
-                  const KvCache<T>* cache) const;
+                  const KvCache<T>* cache, StackTape<T>* tape) const;
   /// Rows pos0 .. pos0 + count - 1 of the table of positions.
   Matrix<T> places_from(const Pass<T>& pass, Index pos0, Index count) const;
+  /// Its first rows, which a training step asks for chunk by chunk.
+  Matrix<T> kept_sines(Index count, StackTape<T>& tape) const;
   void look(const Pass<T>& pass, const std::string& what, In<T> x, const Sequences& rows) const;
 
   std::string prefix_;

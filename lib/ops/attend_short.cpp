@@ -18,7 +18,7 @@ namespace attn {
 namespace HWY_NAMESPACE {
 
 // One group: as many heads ("pairs" of a sequence and a head, in that order) as a vector has lanes.
-// Number (i, d) of all of them is the vector at (i * width + d) * lanes.
+// Number (i, d) of all of them is the vector at i * row_size(width) + d * lanes.
 struct Group {
   Index first;
   Index pairs;
@@ -32,6 +32,13 @@ struct Group {
     return x.row(pair / heads * rows) + pair % heads * width;
   }
 };
+
+// Of so many vectors, and one more, for rows a power of two apart push each other out of the first
+// cache.
+template <class T>
+HWY_INLINE Index row_size(Index vectors) {
+  return (vectors + 1) * lanes_of<T>();
+}
 
 // use(rows, i, lane): rows i of the kSide heads from `lane` on.
 template <class T, class F>
@@ -47,7 +54,7 @@ HWY_INLINE void for_squares(const Group& group, Matrix<T> x, Index width, const 
 template <class T>
 void turn_in(const Group& group, Matrix<const T> x, Index width, T* to) {
   const Index lanes = lanes_of<T>();
-  const Index size = width * lanes;
+  const Index size = row_size<T>(width);
   std::fill(to + group.rows * size, to + (group.rows + 3) / 4 * 4 * size, T{0});
   for_squares(group, x, width, [&](const SquareRows<const T>& rows, Index i, Index lane) HWY_ATTR {
     for (Index c = 0; c < width; c += kSide<T>) {
@@ -62,36 +69,104 @@ void turn_out(const Group& group, const T* from, Index width, Matrix<T> x) {
   const Index lanes = lanes_of<T>();
   for_squares(group, x, width, [&](const SquareRows<T>& rows, Index i, Index lane) HWY_ATTR {
     for (Index c = 0; c < width; c += kSide<T>) {
-      const T* at = from + (i * width + c) * lanes + lane;
+      const T* at = from + i * row_size<T>(width) + c * lanes + lane;
       turn_square<T>(square_rows(at, lanes), rows.right(c));
     }
   });
 }
 
-// c[x] = the sum over t of a[t] * b[t, x], all of them vectors: of outputs 0 .. count - 1, and up
-// to the next multiple of 4.
+// Rows of a that are taken together: 16 sums of 32 registers with AVX-512, 8 of 16 before.
+inline constexpr int kRowsOfLanes = kVectors == 4 ? 4 : 2;
+
+// A matrix of vectors: (r, t) at data[r * row_step + t * step].
 template <class T>
-HWY_INLINE void lane_products(const T* a, Index a_step, const T* b, Index b_step, Index b_next,
-                              Index terms, Index count, T* c) {
+struct LaneWalk {
+  T* data;
+  Index row_step;
+  Index step;
+};
+
+// c(r, x) = the sum over t in terms of a(r, t) * b(t, x), all of them vectors, of kCount rows and
+// four outputs; begins with what c holds, or with 0.
+template <int kCount, class T>
+HWY_INLINE void lane_block(const LaneWalk<const T>& a, const LaneWalk<const T>& b, KeyRange terms,
+                           bool add, const LaneWalk<T>& c) {
   const Tag<T> d;
-  const Index lanes = lanes_of<T>();
-  for (Index x = 0; x < count; x += 4) {
-    const T* from = b + x * b_next;
-    auto s0 = hn::Zero(d), s1 = s0, s2 = s0, s3 = s0;
-    for (Index t = 0; t < terms; ++t) {
-      const auto by = hn::Load(d, a + t * a_step);
-      const T* at = from + t * b_step;
-      s0 = hn::MulAdd(by, hn::Load(d, at), s0);
-      s1 = hn::MulAdd(by, hn::Load(d, at + b_next), s1);
-      s2 = hn::MulAdd(by, hn::Load(d, at + 2 * b_next), s2);
-      s3 = hn::MulAdd(by, hn::Load(d, at + 3 * b_next), s3);
-    }
-    T* to = c + x * lanes;
-    hn::Store(s0, d, to);
-    hn::Store(s1, d, to + lanes);
-    hn::Store(s2, d, to + 2 * lanes);
-    hn::Store(s3, d, to + 3 * lanes);
+  Sums<kCount, 4, T> sums;
+  for (int r = 0; r < kCount; ++r) {
+    for (int i = 0; i < 4; ++i) sums.of[r][i] = hn::Zero(d);
   }
+  if (add) {
+    for (int r = 0; r < kCount; ++r) {
+      for (int i = 0; i < 4; ++i) {
+        sums.of[r][i] = hn::Load(d, c.data + r * c.row_step + i * c.step);
+      }
+    }
+  }
+  for (Index t = terms.begin; t < terms.end; ++t) {
+    const T* at = b.data + t * b.row_step;
+    hn::Vec<Tag<T>> right[4];
+    for (int i = 0; i < 4; ++i) right[i] = hn::Load(d, at + i * b.step);
+    for (int r = 0; r < kCount; ++r) {
+      const auto by = hn::Load(d, a.data + r * a.row_step + t * a.step);
+      for (int i = 0; i < 4; ++i) sums.of[r][i] = hn::MulAdd(by, right[i], sums.of[r][i]);
+    }
+  }
+  for (int r = 0; r < kCount; ++r) {
+    for (int i = 0; i < 4; ++i) {
+      hn::Store(sums.of[r][i], d, c.data + r * c.row_step + i * c.step);
+    }
+  }
+}
+
+// Of kCount rows and outputs 0 .. count - 1, and up to the next multiple of 4. Row r has its own
+// terms[r]: a sum runs in the order of t over those alone, whatever its neighbours' are.
+template <int kCount, class T>
+HWY_INLINE void lane_products(const LaneWalk<const T>& a, const LaneWalk<const T>& b, Index count,
+                              const KeyRange* terms, bool add, const LaneWalk<T>& c) {
+  KeyRange common = terms[0];
+  KeyRange all = terms[0];
+  for (int r = 1; r < kCount; ++r) {
+    common = {std::max(common.begin, terms[r].begin), std::min(common.end, terms[r].end)};
+    all = {std::min(all.begin, terms[r].begin), std::max(all.end, terms[r].end)};
+  }
+  for (Index x = 0; x < count; x += 4) {
+    const LaneWalk<const T> from{b.data + x * b.step, b.row_step, b.step};
+    const LaneWalk<T> to{c.data + x * c.step, c.row_step, c.step};
+    const auto one_row = [&](int r, KeyRange own, bool more) HWY_ATTR {
+      lane_block<1, T>({a.data + r * a.row_step, a.row_step, a.step}, from, own, more,
+                       {to.data + r * to.row_step, to.row_step, to.step});
+    };
+    const bool before = all.begin < common.begin;
+    for (int r = 0; before && r < kCount; ++r) {
+      one_row(r, {terms[r].begin, common.begin}, add);
+    }
+    lane_block<kCount, T>(a, from, common, add || before, to);
+    for (int r = 0; r < kCount; ++r) {
+      if (common.end < terms[r].end) one_row(r, {common.end, terms[r].end}, true);
+    }
+  }
+}
+
+// All rows, some together: row i has the terms terms_of(i) and outputs 0 .. count_of(i) - 1,
+// neither of which falls from row to row.
+template <class T, class Terms, class Outputs>
+HWY_INLINE void lane_matrix(const LaneWalk<const T>& a, const LaneWalk<const T>& b, Index rows,
+                            const Terms& terms_of, const Outputs& count_of, bool add,
+                            const LaneWalk<T>& c) {
+  Index row = 0;
+  const auto take = [&](auto together) HWY_ATTR {
+    constexpr int kCount = decltype(together)::value;
+    for (; row + kCount <= rows; row += kCount) {
+      KeyRange terms[static_cast<size_t>(kCount)];
+      for (int r = 0; r < kCount; ++r) terms[r] = terms_of(row + r);
+      lane_products<kCount, T>({a.data + row * a.row_step, a.row_step, a.step}, b,
+                               count_of(row + kCount - 1), terms, add,
+                               {c.data + row * c.row_step, c.row_step, c.step});
+    }
+  };
+  take(std::integral_constant<int, kRowsOfLanes>());
+  take(std::integral_constant<int, 1>());
 }
 
 // Scores s become weights that sum to 1; returns their log-sum-exp. A row of minus infinities gives
@@ -150,6 +225,17 @@ HWY_INLINE void for_groups(const ShortAttention<T>& call, const F& use) {
   }
 }
 
+// Query rows whose scores are held at once, in the first cache.
+inline constexpr Index kQueriesAtOnce = 8;
+
+// use(first, count): query rows first .. first + count - 1.
+template <class F>
+HWY_INLINE void for_queries(Index rows, const F& use) {
+  for (Index first = 0; first < rows; first += kQueriesAtOnce) {
+    use(first, std::min(kQueriesAtOnce, rows - first));
+  }
+}
+
 template <class T>
 void short_forward(const ShortAttention<T>& call, Matrix<const T> q, Matrix<const T> k,
                    Matrix<const T> v, Matrix<T> out, T* lse, Arena& arena) {
@@ -158,23 +244,36 @@ void short_forward(const ShortAttention<T>& call, Matrix<const T> q, Matrix<cons
   const Index rows = call.seq_len;
   const Index padded_rows = (rows + 3) / 4 * 4;
   const Index dim = call.shape.head_dim, value_dim = call.shape.value_dim;
-  T* const queries = arena.allocate<T>(padded_rows * dim * lanes);
-  T* const keys = arena.allocate<T>(padded_rows * dim * lanes);
-  T* const values = arena.allocate<T>(padded_rows * value_dim * lanes);
-  T* const mixed = arena.allocate<T>(rows * value_dim * lanes);
-  T* const scores = arena.allocate<T>(padded_rows * lanes);
+  const Index row = row_size<T>(dim), value_row = row_size<T>(value_dim);
+  const Index score_row = row_size<T>(padded_rows);
+  T* const queries = arena.allocate<T>(padded_rows * row);
+  T* const keys = arena.allocate<T>(padded_rows * row);
+  T* const values = arena.allocate<T>(padded_rows * value_row);
+  T* const mixed = arena.allocate<T>(rows * value_row);
+  T* const scores = arena.allocate<T>(kQueriesAtOnce * score_row);
   T* const sums = arena.allocate<T>(rows * lanes);
   for_groups(call, [&](const Group& group) HWY_ATTR {
     turn_in(group, q, dim, queries);
     turn_in(group, k, dim, keys);
     turn_in(group, v, value_dim, values);
-    for (Index i = 0; i < rows; ++i) {
-      const Index seen = call.causal ? i + 1 : rows;
-      lane_products(queries + i * dim * lanes, lanes, keys, lanes, dim * lanes, dim, seen, scores);
-      hn::Store(softmax_of_lanes(scores, seen, call.scale), d, sums + i * lanes);
-      lane_products(scores, lanes, values, value_dim * lanes, lanes, seen, value_dim,
-                    mixed + i * value_dim * lanes);
-    }
+    for_queries(rows, [&](Index first, Index count) HWY_ATTR {
+      const auto seen_by = [&](Index i) { return call.causal ? first + i + 1 : rows; };
+      lane_matrix<T>({queries + first * row, row, lanes}, {keys, lanes, row}, count,
+                     [&](Index) {
+                       return KeyRange{0, dim};
+                     },
+                     seen_by, false, {scores, score_row, lanes});
+      for (Index i = 0; i < count; ++i) {
+        hn::Store(softmax_of_lanes(scores + i * score_row, seen_by(i), call.scale), d,
+                  sums + (first + i) * lanes);
+      }
+      lane_matrix<T>(
+          {scores, score_row, lanes}, {values, value_row, lanes}, count,
+          [&](Index i) {
+            return KeyRange{0, seen_by(i)};
+          },
+          [&](Index) { return value_dim; }, false, {mixed + first * value_row, value_row, lanes});
+    });
     turn_out(group, mixed, value_dim, out);
     if (lse != nullptr) {
       turn_rows<T>(Matrix<const T>(sums, rows, group.pairs, lanes),
@@ -192,17 +291,21 @@ void short_backward(const ShortAttention<T>& call, Matrix<const T> q, Matrix<con
   const Index rows = call.seq_len;
   const Index padded_rows = (rows + 3) / 4 * 4;
   const Index dim = call.shape.head_dim, value_dim = call.shape.value_dim;
-  const Index keys_size = padded_rows * dim * lanes, values_size = padded_rows * value_dim * lanes;
-  T* const queries = arena.allocate<T>(keys_size);
-  T* const keys = arena.allocate<T>(keys_size);
-  T* const values = arena.allocate<T>(values_size);
-  T* const d_mixed = arena.allocate<T>(values_size);
-  T* const gradients = arena.allocate<T>(std::max(keys_size, values_size));
+  const Index row = row_size<T>(dim), value_row = row_size<T>(value_dim);
+  const Index score_row = row_size<T>(padded_rows);
+  T* const queries = arena.allocate<T>(padded_rows * row);
+  T* const keys = arena.allocate<T>(padded_rows * row);
+  T* const values = arena.allocate<T>(padded_rows * value_row);
+  T* const d_mixed = arena.allocate<T>(padded_rows * value_row);
+  T* const d_queries = arena.allocate<T>(rows * row);
+  T* const d_keys = arena.allocate<T>(rows * row);
+  T* const d_values = arena.allocate<T>(rows * value_row);
   T* const sums = arena.allocate<T>(rows * lanes);
   // (row, key): weights, and gradients by the products
-  T* const weights = arena.allocate<T>(rows * padded_rows * lanes);
-  T* const d_scores = arena.allocate<T>(rows * padded_rows * lanes);
-  const Index row_size = padded_rows * lanes;
+  T* const weights = arena.allocate<T>(kQueriesAtOnce * score_row);
+  T* const d_scores = arena.allocate<T>(kQueriesAtOnce * score_row);
+  const auto key_outputs = [&](Index) { return dim; };
+  const auto value_outputs = [&](Index) { return value_dim; };
   for_groups(call, [&](const Group& group) HWY_ATTR {
     turn_in(group, q, dim, queries);
     turn_in(group, k, dim, keys);
@@ -211,39 +314,49 @@ void short_backward(const ShortAttention<T>& call, Matrix<const T> q, Matrix<con
     turn_rows<T>(Matrix<const T>(lse + group.first * rows, group.pairs, rows),
                  Matrix<T>(sums, rows, group.pairs, lanes));
     for (Index i = 0; i < rows; ++i) {
-      T* const row = sums + i * lanes;
-      std::fill(row + group.pairs, row + lanes, row[group.pairs - 1]);
+      T* const of_row = sums + i * lanes;
+      std::fill(of_row + group.pairs, of_row + lanes, of_row[group.pairs - 1]);
     }
-    const auto seen_by = [&](Index i) { return call.causal ? i + 1 : rows; };
-    for (Index i = 0; i < rows; ++i) {
-      T* const s = weights + i * row_size;
-      T* const d_s = d_scores + i * row_size;
-      lane_products(queries + i * dim * lanes, lanes, keys, lanes, dim * lanes, dim, seen_by(i), s);
-      lane_products(d_mixed + i * value_dim * lanes, lanes, values, lanes, value_dim * lanes,
-                    value_dim, seen_by(i), d_s);
-      softmax_backward_of_lanes(s, d_s, seen_by(i), call.scale, hn::Load(d, sums + i * lanes));
-    }
-    // scores = scale * q * k^T
-    for (Index i = 0; i < rows; ++i) {
-      lane_products(d_scores + i * row_size, lanes, keys, dim * lanes, lanes, seen_by(i), dim,
-                    gradients + i * dim * lanes);
-    }
-    turn_out(group, gradients, dim, d_q);
-    // Key j is seen by rows `from` and later.
-    for (Index j = 0; j < rows; ++j) {
-      const Index from = call.causal ? j : 0;
-      lane_products(d_scores + from * row_size + j * lanes, row_size, queries + from * dim * lanes,
-                    dim * lanes, lanes, rows - from, dim, gradients + j * dim * lanes);
-    }
-    turn_out(group, gradients, dim, d_k);
-    // out = weights * v
-    for (Index j = 0; j < rows; ++j) {
-      const Index from = call.causal ? j : 0;
-      lane_products(weights + from * row_size + j * lanes, row_size,
-                    d_mixed + from * value_dim * lanes, value_dim * lanes, lanes, rows - from,
-                    value_dim, gradients + j * value_dim * lanes);
-    }
-    turn_out(group, gradients, value_dim, d_v);
+    std::fill_n(d_keys, rows * row, T{0});
+    std::fill_n(d_values, rows * value_row, T{0});
+    for_queries(rows, [&](Index first, Index count) HWY_ATTR {
+      const auto seen_by = [&](Index i) { return call.causal ? first + i + 1 : rows; };
+      const T* const some_queries = queries + first * row;
+      const T* const d_some = d_mixed + first * value_row;
+      lane_matrix<T>({some_queries, row, lanes}, {keys, lanes, row}, count,
+                     [&](Index) {
+                       return KeyRange{0, dim};
+                     },
+                     seen_by, false, {weights, score_row, lanes});
+      lane_matrix<T>({d_some, value_row, lanes}, {values, lanes, value_row}, count,
+                     [&](Index) {
+                       return KeyRange{0, value_dim};
+                     },
+                     seen_by, false, {d_scores, score_row, lanes});
+      for (Index i = 0; i < count; ++i) {
+        softmax_backward_of_lanes(weights + i * score_row, d_scores + i * score_row, seen_by(i),
+                                  call.scale, hn::Load(d, sums + (first + i) * lanes));
+      }
+      // scores = scale * q * k^T
+      lane_matrix<T>({d_scores, score_row, lanes}, {keys, row, lanes}, count,
+                     [&](Index i) {
+                       return KeyRange{0, seen_by(i)};
+                     },
+                     key_outputs, false, {d_queries + first * row, row, lanes});
+      // Key j is seen by row j and later.
+      const auto seeing_rows = [&](Index j) {
+        return KeyRange{call.causal ? std::max<Index>(j - first, 0) : 0, count};
+      };
+      const Index seen_keys = seen_by(count - 1);
+      lane_matrix<T>({d_scores, lanes, score_row}, {some_queries, row, lanes}, seen_keys,
+                     seeing_rows, key_outputs, true, {d_keys, row, lanes});
+      // out = weights * v
+      lane_matrix<T>({weights, lanes, score_row}, {d_some, value_row, lanes}, seen_keys,
+                     seeing_rows, value_outputs, true, {d_values, value_row, lanes});
+    });
+    turn_out(group, d_queries, dim, d_q);
+    turn_out(group, d_keys, dim, d_k);
+    turn_out(group, d_values, value_dim, d_v);
   });
 }
 
@@ -263,8 +376,8 @@ ATTNTOOLS_EXPORT(short_backward);
 
 // Longer sequences fill the general kernel's registers, and wider heads, a vector of each number,
 // leave the first cache.
-constexpr Index kLongestShort = 16;
-constexpr Index kMostNumbers = 512;
+constexpr Index kLongestShort = 64;
+constexpr Index kMostNumbers = 1024;
 
 template <class T>
 void check(const ShortAttention<T>& call, In<T> q, In<T> k, In<T> v, In<T> out) {

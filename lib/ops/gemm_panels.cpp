@@ -16,7 +16,7 @@ namespace HWY_NAMESPACE {
 
 // One panel of b: so many rows of as many columns as a register block has. It stays in the second
 // cache while all rows of a pass by.
-inline constexpr Index kPanelRows = 256;
+inline constexpr Index kPanelRows = 384;
 template <class T>
 constexpr Index kPanelCols = kVectors* Index{hn::MaxLanes(Tag<T>())};
 
