@@ -374,10 +374,14 @@ namespace {
 ATTNTOOLS_EXPORT(short_forward);
 ATTNTOOLS_EXPORT(short_backward);
 
-// Longer sequences fill the general kernel's registers, and wider heads, a vector of each number,
-// leave the first cache.
+// Wider heads, a vector of each number, leave the first cache.
+constexpr Index kShort = 16;
+constexpr Index kMostNumbers = 512;
+// Longer sequences fill the general kernel's registers: they are quicker by lanes only where heads
+// are narrow and lanes are full.
 constexpr Index kLongestShort = 64;
-constexpr Index kMostNumbers = 1024;
+constexpr Index kNarrowHead = 16;
+constexpr Index kFullLanes = 16;
 
 template <class T>
 void check(const ShortAttention<T>& call, In<T> q, In<T> k, In<T> v, In<T> out) {
@@ -397,9 +401,13 @@ ShortAttention<T> scaled(ShortAttention<T> call) {
 
 template <class T>
 bool ShortAttention<T>::fits() const {
-  return shape.heads == shape.kv_heads && shape.head_dim % 4 == 0 && shape.value_dim % 4 == 0 &&
-         seq_len >= 1 && seq_len <= kLongestShort &&
-         seq_len * std::max(shape.head_dim, shape.value_dim) <= kMostNumbers;
+  if (shape.heads != shape.kv_heads || shape.head_dim % 4 != 0 || shape.value_dim % 4 != 0 ||
+      seq_len < 1) {
+    return false;
+  }
+  const Index width = std::max(shape.head_dim, shape.value_dim);
+  if (seq_len <= kShort) return seq_len * width <= kMostNumbers;
+  return seq_len <= kLongestShort && width <= kNarrowHead && batch * shape.heads >= kFullLanes;
 }
 
 template <class T>

@@ -90,6 +90,17 @@ TEST(AttendShort, EqualsTheGeneralKernels) {
   }
 }
 
+// Several query rows are taken together: blocks that are full and that are not.
+TEST(AttendShort, EqualsTheGeneralKernelsOnLongerSequences) {
+  for (const Index seq_len : {17, 38, 64}) {
+    for (const bool causal : {false, true}) {
+      const HeadShape shape{4, 4, 16, 12};
+      expect_as_one_by_one<float>({shape, 5, seq_len, causal, 0});
+      expect_as_one_by_one<double>({shape, 5, seq_len, causal, 0.5});
+    }
+  }
+}
+
 // A later key has no influence, not even a NaN's; nor has another sequence.
 TEST(AttendShort, WhatIsAheadDoesNotShow) {
   const ShortAttention<float> call{{2, 2, 4, 4}, 3, 5, true, 0};
@@ -121,7 +132,10 @@ TEST(AttendShort, SaysWhatItDoesNotTake) {
   EXPECT_TRUE(fits({4, 4, 16, 16}, 12));
   EXPECT_FALSE(fits({4, 2, 16, 16}, 12)) << "shared heads";
   EXPECT_FALSE(fits({4, 4, 6, 16}, 12)) << "no multiple of 4";
-  EXPECT_FALSE(fits({4, 4, 16, 16}, 17)) << "long";
+  EXPECT_FALSE(fits({4, 4, 16, 16}, 17)) << "long, and few heads in all";
+  EXPECT_TRUE(fits({16, 16, 16, 16}, 64));
+  EXPECT_FALSE(fits({16, 16, 16, 16}, 65)) << "long";
+  EXPECT_FALSE(fits({16, 16, 32, 32}, 24)) << "long and wide";
   EXPECT_FALSE(fits({4, 4, 64, 64}, 12)) << "wide";
 }
 
