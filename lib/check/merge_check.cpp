@@ -84,9 +84,15 @@ std::string parts_text(std::size_t subset, std::size_t count) {
   return fmt::format("the lse of part {} is of base 2, the others natural", text);
 }
 
+// Parts some of whose lse are logarithms of base 2.
+struct Base2Parts {
+  Diagnosis diagnosis;
+  std::vector<PartialAnswer> meant;  // with all lse natural
+};
+
 // Would the merged answer be right, were some of the lse taken for logarithms of base 2?
-std::optional<Diagnosis> base2_parts(const std::vector<PartialAnswer>& parts, FullyMasked empty,
-                                     const AttentionReport& found) {
+std::optional<Base2Parts> base2_parts(const std::vector<PartialAnswer>& parts, FullyMasked empty,
+                                      const AttentionReport& found) {
   const std::size_t all = (std::size_t{1} << std::min<std::size_t>(parts.size(), 60)) - 1;
   std::vector<std::size_t> subsets = {all};
   if (parts.size() <= kMostSubsets) {
@@ -100,14 +106,17 @@ std::optional<Diagnosis> base2_parts(const std::vector<PartialAnswer>& parts, Fu
     }
     const PartialAnswer merged = merge_answers(read, empty);
     if (compare("", merged.out, found.truth.out, room).outcome != Outcome::kPass) continue;
-    return Diagnosis{"lse-base2", parts_text(subset, parts.size()), DiagnosisKind::kMistake};
+    return Base2Parts{{"lse-base2", parts_text(subset, parts.size()), DiagnosisKind::kMistake},
+                      std::move(read)};
   }
   return std::nullopt;
 }
 
-// The merged answer against the reference of the whole.
+// The merged answer against the reference of the whole. Where it fails because some lse are of
+// base 2, `meant` becomes the parts as they are meant.
 AttentionReport check_whole(const AttentionProblem& problem, const std::vector<MergeFile>& parts,
-                            const PartialAnswer& merged, int threads) {
+                            const PartialAnswer& merged, int threads,
+                            std::vector<PartialAnswer>& meant) {
   AttentionCase whole;
   whole.problem = problem;
   whole.out = merged.out;
@@ -121,9 +130,35 @@ AttentionReport check_whole(const AttentionProblem& problem, const std::vector<M
   AttentionReport found = check_attention(whole, settings);
   if (!check_failed(found.verdict, "out")) return found;
   if (auto base2 = base2_parts(answers_of(parts), problem.rules.fully_masked, found)) {
-    found.verdict.diagnosis = {*base2};
+    found.verdict.diagnosis = {base2->diagnosis};
+    meant = std::move(base2->meant);
   }
   return found;
+}
+
+// What somebody merged, against the parts; where these are not what they seem and it is not merged
+// of what they seem, against what they are meant to be. A mistake that has been named already is
+// not named again.
+void check_recorded(const MergeFile& whole, const std::vector<PartialAnswer>& answers,
+                    const PartialAnswer& merged, const std::vector<PartialAnswer>& meant,
+                    FullyMasked empty, MergeReport& report) {
+  Verdict found = check_recorded_merge(whole, answers, merged, empty);
+  if (found.outcome() == Outcome::kFail && !meant.empty()) {
+    found = check_recorded_merge(whole, meant, merge_answers(meant, empty), empty);
+    report.remarks.emplace_back("recorded is held to the parts with all lse natural");
+  }
+  take_checks(found, "recorded", report.verdict);
+  for (const Diagnosis& one : found.diagnosis) {
+    std::vector<Diagnosis>& known = report.verdict.diagnosis;
+    const auto same = std::find_if(known.begin(), known.end(), [&one](const Diagnosis& other) {
+      return other.name == one.name;
+    });
+    if (same == known.end()) {
+      known.push_back(one);
+    } else {
+      same->detail += "; " + one.detail;
+    }
+  }
 }
 
 bool same_keys(const AttentionProblem& a, const AttentionProblem& b) {
@@ -179,6 +214,7 @@ MergeReport check_merge(const std::vector<MergeFile>& parts, const std::optional
   report.merged = merge_answers(answers, empty);
   tell_of_no_numbers(parts, answers, report.remarks);
 
+  std::vector<PartialAnswer> meant;
   WholeProblem of_parts = whole_of_parts(parts);
   const AttentionProblem* problem = of_parts.problem ? &*of_parts.problem : nullptr;
   if (whole && whole->has_keys) problem = &whole->recorded.problem;
@@ -195,7 +231,7 @@ MergeReport check_merge(const std::vector<MergeFile>& parts, const std::optional
                                   parts.front().name, shape_text(want),
                                   shape_text(report.merged.out.shape)));
     }
-    const AttentionReport found = check_whole(*problem, parts, report.merged, threads);
+    const AttentionReport found = check_whole(*problem, parts, report.merged, threads, meant);
     Verdict own;
     const bool failed = found.verdict.outcome() == Outcome::kFail;
     const bool of_one_part =
@@ -212,11 +248,7 @@ MergeReport check_merge(const std::vector<MergeFile>& parts, const std::optional
       }
     }
   }
-  if (whole) {
-    const Verdict found = check_recorded_merge(*whole, answers, report.merged, empty);
-    take_checks(found, "recorded", report.verdict);
-    take_diagnosis(found.diagnosis, "", report.verdict);
-  }
+  if (whole) check_recorded(*whole, answers, report.merged, meant, empty, report);
   return report;
 }
 

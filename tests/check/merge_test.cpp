@@ -216,6 +216,31 @@ TEST(CheckMerge, LogarithmsOfBase2AreNamed) {
   }
 }
 
+TEST(CheckMerge, PartsOfBase2BesideARightWholeAreNamedOnce) {
+  const AttentionProblem whole = grouped_problem();
+  for (const bool whole_of_base2 : {false, true}) {
+    MergeFile all = file_of(whole, "whole.h5", true);
+    if (whole_of_base2) {
+      for (double& value : all.recorded.lse->values) value /= std::log(2.0);
+    }
+    for (const int subset : {1, 2, 3}) {
+      std::vector<MergeFile> parts = two_parts(whole, false);
+      for (std::size_t p = 0; p < 2; ++p) {
+        if ((subset >> p & 1) == 0) continue;
+        for (double& value : parts[p].recorded.lse->values) value /= std::log(2.0);
+      }
+      const Verdict found = check_merge(parts, all, 1).verdict;
+      EXPECT_THAT(names_of(found.diagnosis), ElementsAre("lse-base2"));
+      for (const Check& check : found.checks) {
+        const bool of_whole = check.name == "recorded: out" || check.name == "recorded: lse";
+        if (!of_whole) continue;
+        const bool wrong = whole_of_base2 && check.name == "recorded: lse";
+        EXPECT_EQ(check.outcome, wrong ? Outcome::kFail : Outcome::kPass) << check.name;
+      }
+    }
+  }
+}
+
 TEST(CheckMerge, MistakesOfMergingAreNamed) {
   const AttentionProblem whole = grouped_problem();
   std::vector<MergeFile> parts = {file_of(some_keys(whole, 0, 7), "a.h5", false),
