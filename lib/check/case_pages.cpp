@@ -119,6 +119,10 @@ PagesLayout settle_layout(const CaseSource::Found& k, const Tensor<Index>& table
       assumed.emplace_back("pages HND (NHD does not fit)");
       return PagesLayout::kHnd;
     }
+    if (hnd && nhd) {
+      assumed.emplace_back("pages NHD (HND would fit as well)");
+      return PagesLayout::kNhd;
+    }
   }
   assumed.emplace_back("pages NHD");
   return PagesLayout::kNhd;

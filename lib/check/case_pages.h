@@ -23,9 +23,10 @@ bool has_pages(const CaseSource& source);
 /// Reads k_pages, v_pages, block_table and the lengths: kv_lens, or of packed sequences
 /// cu_seqlens_k; without these, where each place of the table names a page, `columns` of each
 /// sequence, those of recorded maps, or all rows (0). The layout of the pool is what the attributes
-/// say, else NHD unless only HND fits. Throws as CaseSource::complain does, naming the dataset, for
-/// a page of a sequence that is not in the pool, a table too short for a length, and tensors that
-/// do not fit. `values_needed`: without v_pages there is nothing to check.
+/// say, else NHD unless only HND fits: where both do, `assumed` says so. Throws as
+/// CaseSource::complain does, naming the dataset, for a page of a sequence that is not in the pool,
+/// a table too short for a length, and tensors that do not fit. `values_needed`: without v_pages
+/// there is nothing to check.
 PagedCase read_pages(const CaseSource& source, const CaseAttributes& attributes, const Shape& q,
                      bool values_needed, Index columns);
 

@@ -189,12 +189,19 @@ void declare_rules(cli::OptionTable& table, CaseAttributes& rules) {
           "axes of q, k, v, out: bhsd (batch, heads, rows, features), bshd, or with the heads side "
           "by side nbd (rows, batch, all features) as PyTorch's MultiheadAttention, or bnd")
       .completes({"bhsd", "bshd", "nbd", "bnd"});
-  table.choice(
-      "pages-layout", rules.pages_layout,
-      std::vector<std::pair<std::string, PagesLayout>>{
-          {"nhd", PagesLayout::kNhd}, {"hnd", PagesLayout::kHnd}, {"vllm", PagesLayout::kVllm}},
-      "axes of k_pages, v_pages: nhd (pages, page_size, kv_heads, features), hnd (pages, "
-      "kv_heads, page_size, features), or those of vLLM's own kernels");
+  table
+      .custom(
+          "pages-layout", "ORDER",
+          [&rules](std::string_view text) {
+            rules.pages_layout = parse_pages_layout(text);
+            if (!rules.pages_layout) {
+              throw UsageError(
+                  fmt::format("--pages-layout: want nhd, hnd or vllm, got '{}'", escaped(text)));
+            }
+          },
+          "axes of k_pages, v_pages: nhd (pages, page_size, kv_heads, features), hnd (pages, "
+          "kv_heads, page_size, features), or those of vLLM's own kernels")
+      .completes({"nhd", "hnd", "vllm"});
   table.count("heads", rules.heads, "heads of q: side by side, for nbd and bnd; of probes 4")
       .at_most(kMost);
   table.count("kv-heads", rules.kv_heads, "heads of k and v, where not as many").at_most(kMost);
