@@ -197,7 +197,7 @@ int main(int argc, char** argv) {
                 "times sequences. Layers with a sliding window keep at most the window, latent\n"
                 "attention one row for all heads; recurrent state is reported apart. Numbers that\n"
                 "a configuration leaves to its class are named in the answer.",
-       .meaning_of_no = "--tokens and --batch do not fit in --memory, or a log differs (--log)",
+       .meaning_of_no = "nothing of what was asked fits in --memory, or a log differs (--log)",
        .versions = [] { return std::vector<std::string>{hdf5_version()}; }},
       argc, argv, declare_size_options, run);
 }

@@ -149,9 +149,24 @@ std::vector<Row> asked_rows(const SizeGrid& grid, const SizeOptions& o, std::str
   return rows;
 }
 
+// Is there room for what was asked, or for anything where the most was asked for?
+bool fits(const Row& row) {
+  return row.left >= 0 && row.tokens > 0 && row.batch > 0;
+}
+
 std::string left_text(const Row& row) {
   return row.left < 0 ? fmt::format("short by {}", short_size_text(-row.left))
                       : short_size_text(row.left);
+}
+
+// Of rows none of which fits.
+std::string why_nothing_fits(const std::vector<Row>& rows) {
+  if (rows.empty()) return "nothing fits: the memory does not hold one sequence of one token";
+  const Row& row = rows.front();
+  if (rows.size() > 1) return "nothing of what was asked fits";
+  if (row.left < 0) return left_text(row);
+  return row.batch == 0 ? fmt::format("not one sequence of {} tokens fits", count_text(row.tokens))
+                        : fmt::format("not one token of {} sequences fits", count_text(row.batch));
 }
 
 TableAnswer dressed(const std::vector<Row>& rows, const std::string& before) {
@@ -188,7 +203,7 @@ TableAnswer dressed(const std::vector<Row>& rows, const std::string& before) {
     answer.program.add({model, row.type, fmt::format("{}", row.ranks),
                         fmt::format("{}", row.tokens), fmt::format("{}", row.batch),
                         fmt::format("{}", row.needed), fmt::format("{}", row.left),
-                        row.left < 0 ? "no" : "yes", fmt::format("{}", row.concurrency),
+                        fits(row) ? "yes" : "no", fmt::format("{}", row.concurrency),
                         fmt::format("{}", row.blocks), fmt::format("{}", row.budget.for_cache()),
                         fmt::format("{}", row.budget.weights)});
     results.push_back({{"model", row.spec->model.empty() ? Json(nullptr) : Json(row.spec->model)},
@@ -203,7 +218,7 @@ TableAnswer dressed(const std::vector<Row>& rows, const std::string& before) {
                        {"state_bytes", row.bytes.state},
                        {"rank_bytes", row.needed},
                        {"left_bytes", row.left},
-                       {"fits", row.left >= 0},
+                       {"fits", fits(row)},
                        {"concurrency", row.concurrency},
                        {"blocks", row.blocks},
                        {"pool_tokens", row.blocks * row.block_size},
@@ -228,8 +243,7 @@ int report_budget(const SizeGrid& grid, const SizeOptions& o, cli::Session& sess
                                grouped(rows.front().blocks * rows.front().block_size));
   }
   write_answer(answer, o.format, session.report());
-  const bool yes_or_no = o.tokens_given && o.batch_given && rows.size() == 1;
-  if (yes_or_no && rows.front().left < 0) return session.say_no(left_text(rows.front()));
+  if (std::none_of(rows.begin(), rows.end(), fits)) return session.say_no(why_nothing_fits(rows));
   return cli::kDone;
 }
 
