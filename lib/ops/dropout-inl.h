@@ -34,7 +34,7 @@ struct RoundKeys {
 
 // The products of the lower halves of x with a multiplier.
 template <class D>
-HWY_INLINE hn::Vec<D> lower_product(D d, hn::Vec<D> x, std::uint32_t multiplier) {
+HWY_INLINE hn::Vec<D> lower_product([[maybe_unused]] D d, hn::Vec<D> x, std::uint32_t multiplier) {
 #if HWY_TARGET == HWY_SCALAR
   const auto lower = hn::And(x, hn::Set(d, std::uint64_t{0xffffffff}));
   return hn::Mul(lower, hn::Set(d, std::uint64_t{multiplier}));

@@ -110,6 +110,7 @@ void turn_rows(Matrix<const T> x, Matrix<T> turned) {
 // row of b.
 template <int kRowCount, int kVectorCount, class T>
 struct Sums {
+  HWY_INLINE Sums() = default;
   hn::Vec<Tag<T>> of[static_cast<size_t>(kRowCount)][static_cast<size_t>(kVectorCount)];
 };
 
