@@ -45,9 +45,12 @@ man: all
 	@scripts/install-dependencies.sh --tidy
 	@scripts/man_pages.py build/$(PRESET)/bin
 
-# Ours beside PyTorch, in alternated runs; BENCH_OPTIONS="--quick --only 'layer.*'" and the like.
+# Ours beside PyTorch, in alternated runs; BENCH_OPTIONS="--quick --only 'layer.*'" and the like. Its
+# records are kept by commit, for tests/bench/compare.py.
+COMMIT = $(shell git describe --always --dirty 2>/dev/null || echo here)
 bench: all
-	tests/bench/bench.py --build build/$(PRESET) $(BENCH_OPTIONS)
+	@mkdir -p build/bench
+	tests/bench/bench.py --build build/$(PRESET) -o build/bench/$(COMMIT).jsonl $(BENCH_OPTIONS)
 
 # Instructions of the kernels beside those recorded, by valgrind: on any machine, however busy.
 bench-instructions: all

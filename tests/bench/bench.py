@@ -121,6 +121,8 @@ def main():
         if output:
             print(json.dumps(record), file=output, flush=True)
     print("\n" + report.LEGEND)
+    if output:
+        print(f"\nA record a row: {arguments.output} (tests/bench/compare.py holds two together)")
     return int(arguments.strict and missed > 0)
 
 

@@ -80,8 +80,8 @@ def training_process(programs, row, pace):
 
 
 def start(programs, row, pace):
-    """Of programs that only say how they are used."""
-    ours = [programs.bin / row.ours, "--help"]  # a whole path stays one
+    """Of programs that only say how they are used, or which version they are."""
+    ours = [programs.bin / row.ours, row.option]  # a whole path stays one
     runs = {"ours": lambda: whole_process(ours, None)}
     if row.theirs and programs.python:
         runs["theirs"] = lambda: whole_process([programs.python, "-c", row.theirs], None)
@@ -95,7 +95,7 @@ MEASURES = {"pair": pair, "memory": pair, "process": training_process,
 
 def samples_of(programs, row, pace, kept):
     """Samples for a row; `kept` holds those of earlier rows with the same two workloads."""
-    key = (MEASURES[row.kind], row.ours, row.theirs, row.threads)
+    key = (MEASURES[row.kind], row.ours, row.theirs, row.threads, row.option)
     if key not in kept:
         kept[key] = key[0](programs, row, pace)
     return kept[key]

@@ -14,6 +14,7 @@ class Row:
     threads: int = 1
     metric: str = ""  # of a sample's seconds
     kind: str = "pair"  # pair, memory, process, process_memory, start
+    option: str = "--help"  # of a program that is only started
     bar: float | None = None  # most of ours / theirs
     stretch: float | None = None
     limit: float | None = None  # most of ours, in the row's unit
@@ -171,8 +172,9 @@ def start_rows(programs):
     # The floor: what starting and ending a process takes.
     yield Row("start.nothing", "/bin/true", "/bin/true", kind="start")
     for program in programs:
-        yield Row(f"start.{program.name}", f"{program.name} --help", str(program), kind="start",
-                  limit=6, stretch=3)
+        for option, name in (("--help", ""), ("--version", ".version")):
+            yield Row(f"start.{program.name}{name}", f"{program.name} {option}", str(program),
+                      kind="start", option=option, limit=6, stretch=3)
     yield Row("start.pytorch", "tinygpt-train --help / import torch", "tinygpt-train",
               "import torch", kind="start")
 
