@@ -1,4 +1,4 @@
-// Heads in lanes: how a group of heads is laid out, brought in and out, and its softmax, for
+// Heads in lanes: their softmax, forward and backward, and the walk over groups of heads, for
 // attend_short.cpp. Included once a target.
 #if defined(ATTNTOOLS_OPS_ATTEND_LANES_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef ATTNTOOLS_OPS_ATTEND_LANES_INL_H
@@ -9,72 +9,13 @@
 
 #include <algorithm>
 #include <limits>
-#include <type_traits>
 
 #include "ops/attend_short.h"
-#include "ops/products-inl.h"
+#include "ops/lane_turns-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace attn {
 namespace HWY_NAMESPACE {
-
-// One group: as many heads ("pairs" of a sequence and a head, in that order) as a vector has lanes.
-// Number (i, d) of all of them is the vector at i * row_size(width) + d * lanes.
-struct Group {
-  Index first;
-  Index pairs;
-  Index heads;
-  Index rows;  // of a sequence
-
-  // Where a lane's head begins; lanes without a pair repeat the last.
-  template <class T>
-  HWY_INLINE T* begin(Matrix<T> x, Index lane, Index width) const {
-    const Index pair = first + std::min(lane, pairs - 1);
-    return x.row(pair / heads * rows) + pair % heads * width;
-  }
-};
-
-// Of so many vectors, and one more, for rows a power of two apart push each other out of the first
-// cache.
-template <class T>
-HWY_INLINE Index row_size(Index vectors) {
-  return (vectors + 1) * lanes_of<T>();
-}
-
-// use(rows, i, lane): rows i of the kSide heads from `lane` on.
-template <class T, class F>
-HWY_INLINE void for_squares(const Group& group, Matrix<T> x, Index width, const F& use) {
-  for (Index lane = 0; lane < lanes_of<std::remove_const_t<T>>(); lane += kSide<T>) {
-    SquareRows<T> rows;
-    for (Index l = 0; l < kSide<T>; ++l) rows.of[l] = group.begin(x, lane + l, width);
-    for (Index i = 0; i < group.rows; ++i) use(rows.right(i * x.stride()), i, lane);
-  }
-}
-
-// Rows up to the next multiple of 4 become 0.
-template <class T>
-void turn_in(const Group& group, Matrix<const T> x, Index width, T* to) {
-  const Index lanes = lanes_of<T>();
-  const Index size = row_size<T>(width);
-  std::fill(to + group.rows * size, to + (group.rows + 3) / 4 * 4 * size, T{0});
-  for_squares(group, x, width, [&](const SquareRows<const T>& rows, Index i, Index lane) HWY_ATTR {
-    for (Index c = 0; c < width; c += kSide<T>) {
-      turn_square<T>(rows.right(c), square_rows(to + i * size + c * lanes + lane, lanes));
-    }
-  });
-}
-
-// Lanes without a pair hold what the last pair's does, and store it once more.
-template <class T>
-void turn_out(const Group& group, const T* from, Index width, Matrix<T> x) {
-  const Index lanes = lanes_of<T>();
-  for_squares(group, x, width, [&](const SquareRows<T>& rows, Index i, Index lane) HWY_ATTR {
-    for (Index c = 0; c < width; c += kSide<T>) {
-      const T* at = from + i * row_size<T>(width) + c * lanes + lane;
-      turn_square<T>(square_rows(at, lanes), rows.right(c));
-    }
-  });
-}
 
 // Scores s become weights that sum to 1; returns their log-sum-exp. A row of minus infinities gives
 // zeros.
