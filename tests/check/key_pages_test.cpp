@@ -236,6 +236,43 @@ TEST(PageMistakes, AreFoundByTheirNames) {
   for (const std::string& name : found) EXPECT_NE(find_explanation(name), nullptr);
 }
 
+// Kernels of half precision: numbers and pools in f16, out as a kernel would round it.
+TEST(PageMistakes, AreFoundInHalfPrecisionToo) {
+  const auto rounded = [](Tensor<double> tensor) {
+    for (double& value : tensor.values)
+      value = f16_to_float(float_to_f16(static_cast<float>(value)));
+    return tensor;
+  };
+  AttentionProblem problem = three_sequences();
+  problem.rules.dtype = DType::kF16;
+  KeyPages pages = *problem.pages;
+  pages.k = rounded(pages.k);
+  pages.v = rounded(pages.v);
+  problem.q = rounded(problem.q);
+  problem.k = rounded(problem.k);
+  problem.v = rounded(problem.v);
+  problem.pages = std::make_shared<const KeyPages>(std::move(pages));
+  for (const Supposition& supposed : suppositions(problem)) {
+    const bool of_pages = supposed.name.rfind("page", 0) == 0 ||
+                          supposed.detail.find("block_table") != std::string::npos ||
+                          supposed.detail.find("last page") != std::string::npos ||
+                          supposed.detail.find("pages are") != std::string::npos;
+    if (!of_pages) continue;
+    AttentionCase recorded;
+    recorded.problem = problem;
+    recorded.stored.out = DType::kF16;
+    for (const bool round_scores : {false, true}) {
+      recorded.out = plain_attention(supposed.as_seen(problem), DType::kF16, PlainOrder::kTiled,
+                                     round_scores, false, 1)
+                         .out;
+      const AttentionReport report = check_attention(recorded, {});
+      if (report.verdict.checks.front().outcome == Outcome::kPass) continue;
+      EXPECT_THAT(names_of(report.verdict.diagnosis), Contains(supposed.name))
+          << supposed.detail << (round_scores ? ", scores rounded" : "");
+    }
+  }
+}
+
 TEST(PageMistakes, TheRestOfTheLastPageIsPadding) {
   AttentionProblem problem = random_problem({.batch = 2, .q_len = 1, .kv_len = 9}, 73);
   problem.kv_lens = {9, 6};
