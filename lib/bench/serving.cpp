@@ -25,8 +25,8 @@ class Server {
         settings_(settings),
         on_output_(on_output),
         budget_(load, settings),
-        page_bytes_(budget_.page() * subject.row_bytes()),
         cache_(subject.make_cache(load.longest, layout())),
+        page_bytes_(budget_.page() * cache_.row_bytes()),
         arrived_ns_(load.requests.size()) {
     run_.steps_to_finish.resize(load.requests.size());
     run_.ns_to_finish.resize(load.requests.size());
@@ -68,6 +68,8 @@ class Server {
     KvLayout layout;
     layout.page_size = budget_.page();
     layout.most_pages = budget_.most();
+    layout.k_type = settings_.k_type;
+    layout.v_type = settings_.v_type;
     return layout;
   }
 
@@ -237,8 +239,8 @@ class Server {
   const ServingSettings& settings_;
   const ServingOutput& on_output_;
   PageBudget budget_;
-  Index page_bytes_;
   KvCache<float> cache_;
+  Index page_bytes_;
   std::vector<float> outputs_;
   std::vector<std::int64_t> arrived_ns_;
   std::deque<Waiting> waiting_;

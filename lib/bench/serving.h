@@ -35,6 +35,8 @@ struct ServingSettings {
   Index page_size = kPageRows;
   Index memory_rows = 0;  // of keys and values that the memory holds; of no meaning to one alone
   Admission admission = Admission::kWorstCase;
+  KvType k_type = KvType::kNative;
+  KvType v_type = KvType::kNative;
 };
 
 /// Rows of the common prefix that whole pages hold: those that are shared.

@@ -16,6 +16,10 @@ double quantile_of(const std::vector<Index>& values, double share) {
   return Samples(std::vector<std::int64_t>(values.begin(), values.end())).quantile(share);
 }
 
+CacheWay types_of(const ServingSettings& settings) {
+  return {CacheKind::kContiguous, settings.k_type, settings.v_type};
+}
+
 double per_second(Index tokens, const Samples& ns) {
   return static_cast<double>(tokens) * 1e9 / ns.median();
 }
@@ -52,6 +56,10 @@ ServingExperiment::ServingExperiment(std::unique_ptr<ServingSubject> subject, Se
       ids_(serving_ids(load_, subject_->kinds(), seed)) {
   ServingSettings alone;
   alone.way = ServingWay::kAlone;
+  if (!ways.empty()) {
+    alone.k_type = ways.front().k_type;
+    alone.v_type = ways.front().v_type;
+  }
   std::vector<ServingSettings> all = {alone};
   all.insert(all.end(), ways.begin(), ways.end());
   for (const ServingSettings& settings : all) {
@@ -88,6 +96,24 @@ std::optional<Index> ServingExperiment::place(Index request, Index token) const 
   return first_[r] + token / stride_;
 }
 
+// What storing numbers as the ways do makes of what the sequences alone give.
+void ServingExperiment::compare_storage(const std::vector<float>& outputs) {
+  const CacheWay types = types_of(rows_.front().settings);
+  if (types.exact()) return;
+  const Index width = subject_->width();
+  std::vector<float> exact(outputs.size());
+  ServingSettings alone;
+  alone.way = ServingWay::kAlone;
+  serve(*subject_, load_, ids_, alone, [&](Index request, Index token, const float* output) {
+    if (const std::optional<Index> at = place(request, token))
+      std::copy_n(output, width, exact.data() + *at * width);
+  });
+  const Index count = first_.back();
+  agreement_.add_storage_error(
+      types,
+      output_difference({exact.data(), count, width}, {outputs.data(), count, width}).share());
+}
+
 void ServingExperiment::verify(bool outputs) {
   const Index width = subject_->width();
   std::vector<float> reference(static_cast<std::size_t>(outputs ? first_.back() * width : 0));
@@ -113,8 +139,10 @@ void ServingExperiment::verify(bool outputs) {
       agreement_.counts = false;
     if (!outputs || (alone && !std::isnan(difference))) continue;
     row.max_difference = difference;
-    agreement_.add(CacheKind::kContiguous, difference, kOutputBound * largest);
+    const CacheWay types = types_of(row.settings);
+    agreement_.add(types, difference, output_bound(types) * largest);
   }
+  if (outputs) compare_storage(reference);
 }
 
 void ServingExperiment::measure(const Interleaving& how,

@@ -44,7 +44,7 @@ struct ServingRow {
 /// times taken.
 class ServingExperiment {
  public:
-  /// ways: without kAlone, which is always the first.
+  /// ways: without kAlone, which is always the first; all store numbers as the same types.
   ServingExperiment(std::unique_ptr<ServingSubject> subject, ServingLoad load,
                     const std::vector<ServingSettings>& ways, std::uint64_t seed);
 
@@ -62,6 +62,7 @@ class ServingExperiment {
 
  private:
   std::optional<Index> place(Index request, Index token) const;
+  void compare_storage(const std::vector<float>& outputs);
 
   std::unique_ptr<ServingSubject> subject_;
   ServingLoad load_;

@@ -27,9 +27,6 @@ class ServingSubject {
   /// A cache for sequences of at most `capacity` rows, with one empty sequence.
   virtual KvCache<float> make_cache(Index capacity, const KvLayout& layout) const = 0;
 
-  /// Bytes that a cache takes for a row.
-  Index row_bytes() const { return make_cache(1, {}).row_bytes(); }
-
   /// ids (rows.batch, rows.seq_len) follow what the cache holds of its selected sequences; outputs
   /// (rows.batch, width) gets what comes of each one's last. Returns the rows that each key
   /// projection multiplied, of all sequences together, by the layers' own counter.

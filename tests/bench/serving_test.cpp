@@ -17,7 +17,12 @@ constexpr LayerShape kShape = {8, 2, 1, 4};
 
 ServingSettings way_of(ServingWay way, Index page_size, Index memory_rows,
                        Admission admission = Admission::kWorstCase) {
-  return {way, page_size, memory_rows, admission};
+  ServingSettings settings;
+  settings.way = way;
+  settings.page_size = page_size;
+  settings.memory_rows = memory_rows;
+  settings.admission = admission;
+  return settings;
 }
 
 ServingRun run_of(const ServingLoad& load, const ServingSettings& settings) {
@@ -122,6 +127,25 @@ TEST(Serving, AModelOfLearnedPositionsToo) {
   EXPECT_TRUE(experiment.agreement().counts);
   EXPECT_TRUE(experiment.agreement().outputs) << experiment.agreement().max_difference;
   EXPECT_THROW(ServedModel(small_model(), 41, 1), UsageError);
+}
+
+TEST(Serving, QuantisedCachesAreHeldToTheSameAlone) {
+  std::vector<ServingSettings> ways = kAllWays;
+  for (ServingSettings& way : ways) {
+    way.k_type = KvType::kQ8_0;
+    way.v_type = KvType::kQ4_0;
+  }
+  ServingExperiment experiment(std::make_unique<ServedLayer>(LayerShape{64, 2, 1, 32}, 1, 0),
+                               unequal_load(8), ways, 3);
+  experiment.verify();
+  EXPECT_TRUE(experiment.agreement().counts);
+  EXPECT_TRUE(experiment.agreement().outputs);
+  ASSERT_EQ(experiment.agreement().stored.size(), 1U);
+  const StorageAgreement& stored = experiment.agreement().stored[0];
+  EXPECT_TRUE(stored.compared);
+  // Four bits are off by up to a sixteenth of a block's largest; exact storage by nothing.
+  EXPECT_GT(stored.storage_error, 1e-3);
+  EXPECT_LT(stored.storage_error, 1.0 / 8);
 }
 
 // What sequences hold as they end is what kvcache-size says of these lengths.

@@ -48,16 +48,27 @@ struct Served {
   BenchContext context;
 };
 
-Index row_bytes_of(Index layers, Index kv_heads, Index head_dim) {
+Index row_bytes_of(const ServeOptions& o, Index layers, Index kv_heads, Index head_dim) {
+  // No type takes more than the model's own.
   const std::array<Index, 4> counts = {2 * Index{sizeof(float)}, layers, kv_heads, head_dim};
-  const auto bytes = checked_product(counts);
-  if (!bytes) throw UsageError("a row of the cache is larger than any memory");
-  return *bytes;
+  if (!checked_product(counts)) throw UsageError("a row of the cache is larger than any memory");
+  return layers * (kv_row_bytes<float>(o.k_type, kv_heads, head_dim) +
+                   kv_row_bytes<float>(o.v_type, kv_heads, head_dim));
+}
+
+std::string cache_types(const BenchOptions& o) {
+  return types_name({CacheKind::kContiguous, o.serving.k_type, o.serving.v_type});
+}
+
+// What a headline says of the cache, where its numbers are not the model's.
+std::string cache_text(const BenchOptions& o) {
+  const std::string types = cache_types(o);
+  return types == kv_type_name(KvType::kNative) ? "" : ", cached as " + types;
 }
 
 void describe(Served& served, const BenchOptions& o, const std::string& what, Index layers,
               Index heads, Index kv_heads, Index dim, Index head_dim) {
-  served.row_bytes = row_bytes_of(layers, kv_heads, head_dim);
+  served.row_bytes = row_bytes_of(o.serving, layers, kv_heads, head_dim);
   served.context = {{"subject", what}};
   if (!o.model.empty()) served.context.emplace_back("model", o.model);
   served.context.insert(served.context.end(),
@@ -68,6 +79,8 @@ void describe(Served& served, const BenchOptions& o, const std::string& what, In
                          {"dim", dim},
                          {"head_dim", head_dim},
                          {"dtype", std::string("f32")},
+                         {"k_dtype", kv_type_name(o.serving.k_type)},
+                         {"v_dtype", kv_type_name(o.serving.v_type)},
                          {"seed", o.seed}});
 }
 
@@ -78,8 +91,8 @@ Served layer_of(const BenchOptions& o) {
   const LayerShape& shape = served.layer;
   describe(served, o, "layer", 1, shape.heads, shape.kv_heads, shape.dim, shape.head_dim);
   served.headline =
-      fmt::format("one attention layer, width {}, {} query and {} kv heads of {}, f32", shape.dim,
-                  shape.heads, shape.kv_heads, shape.head_dim);
+      fmt::format("one attention layer, width {}, {} query and {} kv heads of {}, f32{}", shape.dim,
+                  shape.heads, shape.kv_heads, shape.head_dim, cache_text(o));
   return served;
 }
 
@@ -87,9 +100,9 @@ void describe_model(Served& served, const BenchOptions& o) {
   const ModelConfig& config = *served.config;
   describe(served, o, "model", config.depth, config.heads, config.kv_heads, config.dim,
            config.head_dim);
-  served.headline =
-      fmt::format("a model of {}, {} query and {} kv heads of {}, f32",
-                  counted(config.depth, "layer"), config.heads, config.kv_heads, config.head_dim);
+  served.headline = fmt::format("a model of {}, {} query and {} kv heads of {}, f32{}",
+                                counted(config.depth, "layer"), config.heads, config.kv_heads,
+                                config.head_dim, cache_text(o));
 }
 
 Served checkpoint_of(const BenchOptions& o, bool arithmetic) {
@@ -174,11 +187,16 @@ void require_serving_memory(const Served& served, const ServingLoad& load, Index
 }
 
 std::vector<ServingSettings> serving_ways(const BenchOptions& o, const ServingLoad& load,
-                                          Index memory, Index row_bytes) {
+                                          Index memory, Index row_bytes, bool arithmetic) {
   ServingSettings settings;
   settings.page_size = o.page_size;
   settings.memory_rows = memory / row_bytes;
   settings.admission = o.serving.admission;
+  // Without arithmetic there are no numbers to store.
+  if (arithmetic) {
+    settings.k_type = o.serving.k_type;
+    settings.v_type = o.serving.v_type;
+  }
   std::vector<ServingSettings> ways;
   const auto add = [&](ServingWay way) {
     settings.way = way;
@@ -235,7 +253,8 @@ int run_serve(const BenchOptions& o, cli::Session& session) {
   Served served = served_of(o, compared);
   ServingLoad load = load_of(o, served);
   const Index memory = memory_of(o, load, served.row_bytes);
-  const std::vector<ServingSettings> ways = serving_ways(o, load, memory, served.row_bytes);
+  const std::vector<ServingSettings> ways =
+      serving_ways(o, load, memory, served.row_bytes, compared);
   require_serving_memory(served, load, compared ? memory : 0);
   BenchContext context = served.context;
   add_load(context, o, load, memory, served.row_bytes);

@@ -18,6 +18,12 @@ std::optional<Index> only_one(const cli::OptionTable& table, const char* name,
   return values.front();
 }
 
+KvType only_type(const char* name, const std::vector<KvType>& types) {
+  if (types.size() != 1)
+    throw UsageError(fmt::format("--{} takes one type beside --requests", name));
+  return types.front();
+}
+
 }  // namespace
 
 void declare_serving(cli::OptionTable& table, ServeOptions& o) {
@@ -58,11 +64,17 @@ void check_serving(const cli::OptionTable& table, BenchOptions& options) {
     return;
   }
   for (const char* mode : {"requests", "lengths"}) {
-    for (const char* other : {"tokens", "preset", "window", "k-dtype", "v-dtype"}) {
-      if (table.given(mode) && table.given(other))
-        throw UsageError(fmt::format("--{} and --{} do not go together", mode, other));
+    for (const char* other : {"tokens", "preset", "window"}) {
+      if (!table.given(mode) || !table.given(other)) continue;
+      std::vector<std::string> hint;
+      if (std::string_view(other) == "window")
+        hint.emplace_back(
+            "who may enter is planned by all rows of a sequence, and none is forgotten");
+      throw UsageError(fmt::format("--{} and --{} do not go together", mode, other), hint);
     }
   }
+  o.k_type = only_type("k-dtype", options.k_types);
+  o.v_type = only_type("v-dtype", options.v_types);
   const bool drawn = o.lengths.empty() || is_distribution(o.lengths);
   if (o.requests && !drawn) {
     throw UsageError("--requests counts what a distribution draws: --lengths is a file",

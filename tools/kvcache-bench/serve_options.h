@@ -5,6 +5,7 @@
 
 #include "bench/serving.h"
 #include "cli/option_table.h"
+#include "nn/kv_type.h"
 
 namespace attn {
 
@@ -20,6 +21,7 @@ struct ServeOptions {
   Index shared_prefix = 0;
   Admission admission = Admission::kWorstCase;
   bool contiguous = true, paged = true;  // --cache
+  KvType k_type = KvType::kNative, v_type = KvType::kNative;
 };
 
 struct BenchOptions;
