@@ -99,7 +99,7 @@ function(attn_test name)
   list(TRANSFORM ARG_LINKS PREPEND attn_)
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE ${ARG_LINKS} ${ARG_PRIVATE_LINKS}
-                                        attn_test_support GTest::gmock_main)
+                                        attn_test_support fmt::fmt GTest::gmock_main)
   attn_optimise(${name} TEST)
   attn_precompile(${name} test)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)

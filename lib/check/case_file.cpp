@@ -252,10 +252,11 @@ void refuse_unknown_datasets(const TensorFile& file) {
     const auto& known = case_datasets();
     if (std::find(known.begin(), known.end(), child) != known.end()) continue;
     if (file.has_attribute("/", child)) continue;  // of an .npz, where attributes are arrays
+    std::vector<std::string> hints;
     const std::string near = nearest_word(child, known);
+    if (!near.empty()) hints.push_back(fmt::format("did you mean '{}'?", near));
     throw DataError(fmt::format("{}: dataset {} is not supported", file.name(), escaped(child)),
-                    near.empty() ? std::vector<std::string>()
-                                 : std::vector{fmt::format("did you mean '{}'?", near)});
+                    hints);
   }
 }
 

@@ -29,7 +29,7 @@ void spell_with_dashes(std::vector<std::string>& words, const OptionTable& table
     const std::size_t end = std::min(word.find('='), word.size());
     std::string name = word.substr(2, end - 2);
     std::replace(name.begin(), name.end(), '_', '-');
-    if (table.find(name) != nullptr) word.replace(2, end - 2, name);
+    if (table.find(name) != nullptr) word = fmt::format("--{}{}", name, word.substr(end));
   }
 }
 
