@@ -8,6 +8,8 @@
 
 #include <cerrno>
 #include <cstdlib>
+#include <filesystem>
+#include <system_error>
 
 #include "core/error.h"
 #include "core/text.h"
@@ -37,13 +39,27 @@ void write_all(int descriptor, std::span<const std::byte> bytes, const std::stri
   }
 }
 
-// The file behind a symbolic link, so that the link survives; the path itself where nothing is yet.
+// What a path stands for, so that symbolic links survive: also where they lead to a file that is
+// not there yet.
 std::string behind_links(const std::string& path) {
-  char* real = realpath(path.c_str(), nullptr);
-  if (real == nullptr) return path;
-  std::string target = real;
-  std::free(real);
-  return target;
+  if (char* real = realpath(path.c_str(), nullptr)) {
+    std::string target = real;
+    std::free(real);
+    return target;
+  }
+  // What the system can follow and a path cannot: /dev/stdout, where that is a pipe.
+  struct stat status = {};
+  if (stat(path.c_str(), &status) == 0) return path;
+  namespace fs = std::filesystem;
+  constexpr int kMostLinks = 40;  // as the system follows
+  fs::path place = path;
+  std::error_code error;
+  for (int links = 0; links < kMostLinks && fs::is_symlink(place, error); ++links) {
+    const fs::path target = fs::read_symlink(place, error);
+    if (error) break;
+    place = place.parent_path() / target;  // an absolute target stands for itself
+  }
+  return place.string();
 }
 
 std::string folder_of(const std::string& path) {
@@ -98,6 +114,7 @@ void check_output(const std::string& destination, const std::vector<std::string>
   const int found = to_stdout ? fstat(STDOUT_FILENO, &status) : stat(destination.c_str(), &status);
   if (to_stdout && found != 0) fail_system(name, errno);
   if (found != 0) {
+    if (errno == ELOOP) fail_system(name, errno);
     const std::string folder = folder_of(behind_links(destination));
     if (access(folder.c_str(), W_OK | X_OK) != 0) fail_system(name, errno);
     return;
@@ -132,6 +149,7 @@ void write_output(const std::string& destination, std::span<const std::byte> byt
   const std::string path = behind_links(destination);
   struct stat status = {};
   const bool there = stat(path.c_str(), &status) == 0;
+  if (!there && errno == ELOOP) fail_system(name, errno);
   if (there && S_ISDIR(status.st_mode)) throw DataError(name + ": is a directory");
   if (!there || S_ISREG(status.st_mode)) {
     replace_file(path, there ? status.st_mode & 07777 : mode_of_new_files(), bytes, name);

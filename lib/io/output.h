@@ -18,9 +18,10 @@ void check_output(const std::string& destination, const std::vector<std::string>
 /// bytes go to a temporary file in its folder that takes its place when it is whole and on disk.
 /// That file has no name, or, where the file system has no such files, is a sibling
 /// (.NAME.XXXXXX) that is removed on errors and on SIGINT, SIGTERM and SIGHUP. A symbolic link
-/// stays, its target is replaced; the mode of a file that was there stays. FIFOs and devices are
-/// written as they are. Throws UsageError for a terminal, DataError with the system's reason ("No
-/// space left on device"). A reader that closes the pipe ends the process as SIGPIPE does.
+/// stays, and what it leads to is replaced or made; the mode of a file that was there stays. FIFOs
+/// and devices are written as they are. Throws UsageError for a terminal, DataError with the
+/// system's reason ("No space left on device"). A reader that closes the pipe ends the process as
+/// SIGPIPE does.
 void write_output(const std::string& destination, std::span<const std::byte> bytes);
 
 /// The same for text.

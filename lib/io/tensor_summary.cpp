@@ -15,12 +15,36 @@ Shape position_of(Index flat, const Shape& shape) {
   return at;
 }
 
+namespace {
+
+// Mean and deviation as Welford 1962 has them, without catastrophic cancellation. Differences and
+// squares of the largest numbers would overflow: those are halved often enough on the way.
+template <class T>
+void add_moments(std::span<const T> values, TensorSummary& summary) {
+  const bool huge = std::max(-summary.min, summary.max) > 0x1p500;
+  const double down = huge ? 0x1p-600 : 1.0;
+  double mean = 0;
+  double squares = 0;
+  Index seen = 0;
+  for (const T stored : values) {
+    const double value = static_cast<double>(stored) * down;
+    if (!std::isfinite(value)) continue;
+    ++seen;
+    const double away = value - mean;
+    mean += away / static_cast<double>(seen);
+    squares += away * (value - mean);
+  }
+  if (seen == 0) return;
+  summary.mean = mean / down;
+  summary.deviation = std::sqrt(squares / static_cast<double>(seen)) / down;
+}
+
+}  // namespace
+
 template <class T>
 TensorSummary summarize(const Shape& shape, std::span<const T> values) {
   TensorSummary summary;
   summary.count = static_cast<Index>(values.size());
-  // Welford 1962: no catastrophic cancellation, one pass.
-  double squares = 0;
   Index seen = 0;
   for (std::size_t i = 0; i < values.size(); ++i) {
     const auto value = static_cast<double>(values[i]);
@@ -34,11 +58,8 @@ TensorSummary summarize(const Shape& shape, std::span<const T> values) {
     summary.min = seen == 0 ? value : std::min(summary.min, value);
     summary.max = seen == 0 ? value : std::max(summary.max, value);
     ++seen;
-    const double away = value - summary.mean;
-    summary.mean += away / static_cast<double>(seen);
-    squares += away * (value - summary.mean);
   }
-  if (seen > 0) summary.deviation = std::sqrt(squares / static_cast<double>(seen));
+  add_moments(values, summary);
   return summary;
 }
 

@@ -69,6 +69,24 @@ TEST_F(OutputTest, ReplacedFileKeepsItsModeAndLink) {
   EXPECT_EQ(files(), 2U);
 }
 
+TEST_F(OutputTest, ALinkToWhatIsNotThereYetLeadsToTheNewFile) {
+  fs::create_directory(at("folder"));
+  fs::create_symlink("second", at("first"));
+  fs::create_symlink("folder/new", at("second"));
+  check_output(at("first"));
+  write_output(at("first"), "text");
+  EXPECT_TRUE(fs::is_symlink(at("first")));
+  EXPECT_TRUE(fs::is_symlink(at("second")));
+  EXPECT_EQ(file_text(at("folder/new")), "text");
+}
+
+TEST_F(OutputTest, ALinkToItselfIsRefused) {
+  fs::create_symlink("round", at("round"));
+  EXPECT_THROW(check_output(at("round")), DataError);
+  EXPECT_THROW(write_output(at("round"), "text"), DataError);
+  EXPECT_TRUE(fs::is_symlink(at("round")));
+}
+
 TEST_F(OutputTest, FifosAndDevicesAreWrittenNotReplaced) {
   ASSERT_EQ(mkfifo(at("fifo").c_str(), 0600), 0);
   std::string got;

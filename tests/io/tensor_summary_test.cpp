@@ -42,6 +42,15 @@ TEST(TensorSummary, SmallDeviationsFarFromZero) {
   EXPECT_EQ(of({2}, {1e9, 1e9 + 2}).deviation, 1);
 }
 
+// Their differences and squares are no numbers any more, their mean and deviation are.
+TEST(TensorSummary, OfTheLargestNumbers) {
+  const double most = std::numeric_limits<double>::max();
+  const TensorSummary summary = of({4}, {most, -most, most, -most});
+  EXPECT_EQ(summary.mean, 0);
+  EXPECT_EQ(summary.deviation, most);
+  EXPECT_EQ(of({2}, {1e308, 1e308}).mean, 1e308);
+}
+
 TEST(TensorSummary, OfNothingFinite) {
   const TensorSummary summary = of({1}, {kNan});
   EXPECT_EQ(summary.finite(), 0);
