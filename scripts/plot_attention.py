@@ -7,17 +7,21 @@
 
 Takes /attention (block, head, query, key) of tinygpt-generate, /encoder, /decoder and /cross too,
 or /weights (batch, head, query, key) of attn-check, /weights_causal beside it. Cells that a mask
-hides are grey; a dark cell was seen and got next to nothing.
+hides are grey; a dark cell was seen and got next to nothing. Where the file does not say what is
+hidden, cells of exactly 0 in all heads are.
 """
+import collections
 import math
 import sys
 
 import plot_style as style
 from plot_style import np, plt
+from attention_maps import hidden_of
 from matplotlib.colors import ListedColormap
 
 MOST = 144  # panels
 LONGEST = 24  # letters of a label
+Panel = collections.namedtuple("Panel", "title weights hidden path assumed")
 KNOWN = ("attention", "encoder/attention", "decoder/attention", "cross/attention", "weights",
          "weights_causal")
 
@@ -45,16 +49,6 @@ def picked(wanted, count, what):
     return wanted if wanted is not None else range(count)
 
 
-def hidden_cells(file, path, maps):
-    """Which cells no query could see: the file says so, or all above the diagonal is exactly 0."""
-    beside = path.rpartition("/")[0] + "/hidden"
-    if beside in file and file[beside].shape == maps.shape[-2:]:
-        return style.dataset(file, beside) != 0
-    rows, columns = maps.shape[-2:]
-    future = np.triu(np.ones((rows, columns), bool), 1 + max(columns - rows, 0))
-    return future if future.any() and not maps[..., future].any() else np.zeros_like(future)
-
-
 def title_of(path, several, masked, where):
     """Which map this is, as far as it needs to be told."""
     kind = {"weights": "weights" if masked else "no mask", "weights_causal": "causal",
@@ -63,7 +57,7 @@ def title_of(path, several, masked, where):
 
 
 def panels_of(file, options):
-    """(title, weights, hidden, path) of each head to draw."""
+    """Each head to draw."""
     paths = options.dataset or [path for path in KNOWN if path in file]
     if not paths:
         style.refuse(f"{style.name_of(file)}: no attention in it: no /{', /'.join(KNOWN)}",
@@ -74,15 +68,16 @@ def panels_of(file, options):
         if maps.ndim not in (2, 3, 4) or maps.dtype.kind not in "fiu" or not maps.size:
             style.refuse(f"{style.name_of(file)}: /{path} must have 2 to 4 axes of numbers, "
                          f"the last two queries and keys: its shape is {maps.shape}")
-        hidden = hidden_cells(file, path, maps)
         maps = maps.astype(float)[(None,) * (4 - maps.ndim)]
+        found = file[path]
+        hidden, assumed = hidden_of(found.parent, found.name.rpartition("/")[2], maps)
         outer = "block" if "attention" in path else "batch"
         for block in picked(options.block, maps.shape[0], "block"):
             for head in picked(options.head, maps.shape[1], "head"):
                 where = ([f"{outer} {block}"] * (maps.shape[0] > 1) +
                          [f"head {head}"] * (maps.shape[1] > 1))
-                panels.append((title_of(path, len(paths) > 1, hidden.any(), where),
-                               maps[block, head], hidden, path))
+                panels.append(Panel(title_of(path, len(paths) > 1, hidden.any(), where),
+                                    maps[block, head], hidden[block, head], path, assumed))
     if len(panels) > MOST:
         style.refuse(f"{len(panels):,} maps are too many for a picture: at most {MOST}",
                      "--block and --head choose some", style.USAGE)
@@ -147,7 +142,7 @@ def paint(axes, weights, hidden, options):
 def columns_of(file, panels, options):
     """A row holds a block's heads where these are few."""
     heads = len(options.head) if options.head else max(
-        (file[path].shape[-3] for *_, path in panels if file[path].ndim >= 3), default=1)
+        (file[panel.path].shape[-3] for panel in panels if file[panel.path].ndim >= 3), default=1)
     if not 2 < heads <= 8:
         heads = 2 if len(panels) < 5 else 4 if len(panels) <= 32 else 8
     return min(heads, len(panels))
@@ -161,10 +156,11 @@ def draw(file, options):
     side = 2.9 if few else 2.0 if columns <= 4 else 1.5
     figure, grid = plt.subplots(rows, columns, squeeze=False,
                                 figsize=(columns * side + 0.9, rows * (side + 0.05) + 0.6))
-    for place, (title, weights, hidden, path) in enumerate(panels):
+    for place, panel in enumerate(panels):
+        weights, path = panel.weights, panel.path
         axes = grid.flat[place]
-        image = paint(axes, weights, hidden, options)
-        axes.set_title(title, fontsize=10 if few else 8)
+        image = paint(axes, weights, panel.hidden, options)
+        axes.set_title(panel.title, fontsize=10 if few else 8)
         axes.tick_params(length=0, labelsize=8 if few else 7)
         label(axes, labels_of(file, path, "key", weights.shape[1], options), "x", side - 0.4)
         label(axes, labels_of(file, path, "query", weights.shape[0], options), "y", side - 0.4)
@@ -177,9 +173,11 @@ def draw(file, options):
         axes.set_visible(False)
     name = {"fixed": "attention weight", "row": "weight / its row's largest",
             "sqrt": "√ of attention weight"}[options.scale]
-    notes = ["grey: hidden by the mask"] * any(hidden.any() for _, _, hidden, _ in panels)
-    notes += ["red: not a number"] * any((~np.isfinite(weights) & ~hidden).any()
-                                         for _, weights, hidden, _ in panels)
+    grey = [panel.assumed for panel in panels if panel.hidden.any()]
+    notes = ["grey: 0 in all heads, taken for masked" if any(grey) else
+             "grey: hidden by the mask"] * bool(grey)
+    notes += ["red: not a number"] * any((~np.isfinite(panel.weights) & ~panel.hidden).any()
+                                         for panel in panels)
     bar = figure.colorbar(image, ax=grid, shrink=0.9 if rows == 1 else 0.75, aspect=25, pad=0.02)
     bar.set_label("\n".join(filter(None, [name, ", ".join(notes)])), fontsize=8)
     return figure

@@ -110,7 +110,10 @@ def opened(name):
         elif sys.stdin.isatty():
             refuse("stdin is a terminal: an HDF5 file is wanted", status=USAGE)
         else:
-            source = io.BytesIO(sys.stdin.buffer.read())
+            content = sys.stdin.buffer.read()
+            if not content:
+                refuse("stdin: input is empty (did the command before the pipe fail?)")
+            source = io.BytesIO(content)
         file = h5py.File(source, "r")
     except OSError as error:
         refuse(f"{'stdin' if name == '-' else name}: "

@@ -192,6 +192,13 @@ class Conversion(unittest.TestCase):
         got = weights_of(data_of(made("nan"))["parts"][0])
         self.assertTrue((np.isnan(got) == np.isnan(weights)).all())
 
+    def test_a_command_before_the_pipe_that_failed(self):
+        run = subprocess.run([sys.executable, SCRIPT, "-", "-o", HERE / "no.html"], input=b"",
+                             capture_output=True, check=False)
+        self.assertEqual(run.returncode, 3)
+        self.assertEqual(run.stderr, b"attention_html.py: stdin: input is empty (did the command "
+                         b"before the pipe fail?)\n")
+
     def test_refusals(self):
         (HERE / "text.h5").write_text("no HDF5")
         with h5py.File(HERE / "empty.h5", "w") as file:

@@ -115,7 +115,7 @@ with h5py.File("heads.h5") as file:
     labels = plot_attention.labels_of(file, "attention", "key", 4, options)
     check("tokens label the axes", labels[:2] == ["3", "5"], labels)
 with h5py.File("six.h5") as file:
-    maps = {path: hidden for _, _, hidden, path in plot_attention.panels_of(file, plot_attention.options_of(["six.h5"]))}
+    maps = {path: hidden for _, _, hidden, path, _ in plot_attention.panels_of(file, plot_attention.options_of(["six.h5"]))}
     check("no mask, nothing hidden", not maps["weights"].any() and maps["weights_causal"].sum() == 15)
 
 import plot_scaling  # noqa: E402
@@ -124,6 +124,14 @@ with h5py.File("scaling.h5") as file:
     check("a line for each number of threads", [line[0] for line in lines] == ["1 thread", "2 threads"], lines)
     check("medians and quartiles of the samples there are", lines[0][2][:, 0].tolist() == [80, 96, 112], lines[0][2])
     check("bounds beside them, in milliseconds", lines[0][3].tolist() == [32, 64], lines[0][3])
+
+# Where the file does not say what is hidden, it is what no head looks at; one head alone may give 0.
+with h5py.File("bare.h5", "w") as file:
+    file["attention"] = np.array([[[[1, 0], [0, 1]], [[1, 0], [0.5, 0.5]]]], "f4")
+with h5py.File("bare.h5") as file:
+    bare = plot_attention.panels_of(file, plot_attention.options_of(["bare.h5"]))
+    check("hidden is what is 0 in all heads", all(np.array_equal(panel.hidden, [[0, 1], [0, 0]]) for panel in bare))
+    check("which is said to be assumed", "exactly 0 in all heads" in bare[0].assumed, bare[0].assumed)
 
 # What is wrong with a file, with what is asked for, with the place to write to.
 pathlib.Path("text.h5").write_text("no HDF5")
@@ -146,6 +154,8 @@ refuses("plot_training", [".", ".", "nanogpt"], 3, "no nanogpt-*.h5")
 refuses("plot_positions", ["pe.h5", "-o", "nowhere/a.png"], 3, "nowhere/a.png: No such file")
 refuses("plot_positions", ["pe.h5", "-o", "a.gif"], 2, ".png, .pdf or .svg")
 refuses("plot_positions", ["pe.h5", "--features", "0,12", "-o", "a.png"], 2, "features 0 to 11")
+with open(os.devnull) as sys.stdin:
+    refuses("plot_positions", ["-", "-o", "a.png"], 3, "stdin: input is empty")
 refuses("plot_positions", ["-"], 2, "-o is missing")
 refuses("plot_positions", ["pe.h5", "--dp", "9"], 2, "--dp")
 refuses("plot_attention", ["six.h5", "--tokens", "a b", "-o", "a.png"], 2, "2 labels", "6")
