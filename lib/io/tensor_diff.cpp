@@ -1,5 +1,7 @@
 #include "io/tensor_diff.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -7,6 +9,7 @@
 #include <vector>
 
 #include "core/error.h"
+#include "core/text.h"
 #include "io/tensor_summary.h"
 
 namespace attn {
@@ -55,10 +58,14 @@ std::optional<DType> coarser(DType a, DType b) {
 
 class Comparison {
  public:
-  Comparison(const DatasetInfo& a, const DatasetInfo& b, const DiffSettings& settings)
-      : shape_(a.shape), settings_(settings), steps_in_(coarser(a.type, b.type)) {
+  Comparison(const std::string& label, const DatasetInfo& a, const DatasetInfo& b,
+             const DiffSettings& settings, DifferenceMap* map)
+      : shape_(a.shape), settings_(settings), steps_in_(coarser(a.type, b.type)), map_(map) {
     if (steps_in_) found_.max_ulp = 0;
-    set_limit();
+    set_limit(label);
+    if (map_ == nullptr) return;
+    map_->distance.assign(static_cast<std::size_t>(a.size), 0.0F);
+    map_->equal.assign(static_cast<std::size_t>(a.size), 1);
   }
 
   template <class T>
@@ -89,11 +96,14 @@ class Comparison {
   }
 
  private:
-  void set_limit() {
+  void set_limit(const std::string& label) {
     if (!settings_.equal_before || shape_.empty()) return;
     const auto rank = static_cast<Index>(shape_.size());
     const Index axis = rank == 1 ? 0 : settings_.axis < 0 ? settings_.axis + rank : settings_.axis;
-    if (axis < 0 || axis >= rank) throw DataError("there is no such axis to compare along");
+    if (axis < 0 || axis >= rank) {
+      throw DataError(fmt::format("{} has shape {}: no axis {} to compare along", label,
+                                  shape_text(shape_), settings_.axis));
+    }
     before_ = settings_.equal_before;
     extent_ = shape_[static_cast<std::size_t>(axis)];
     stride_ = 1;
@@ -107,7 +117,11 @@ class Comparison {
     products_ += value * value;
   }
 
-  void differ(Index at) {
+  void differ(Index at, double error) {
+    if (map_ != nullptr) {
+      map_->distance[static_cast<std::size_t>(at)] = static_cast<float>(error);
+      map_->equal[static_cast<std::size_t>(at)] = 0;
+    }
     ++found_.differing;
     if (!found_.first) found_.first = position_of(at, shape_);
   }
@@ -123,7 +137,7 @@ class Comparison {
     if (!std::isfinite(a) || !std::isfinite(b)) {
       if (settings_.nan_equal && std::isnan(a) && std::isnan(b)) return;
       ++found_.nonfinite;
-      differ(at);
+      differ(at, HUGE_VAL);
       return;
     }
     squares_a_ += a * a;
@@ -140,7 +154,7 @@ class Comparison {
       const __int128 steps = static_cast<__int128>(step_of(a, *steps_in_)) - step_of(b, *steps_in_);
       found_.max_ulp = std::max(*found_.max_ulp, std::abs(static_cast<double>(steps)));
     }
-    if (!(error <= settings_.atol + settings_.rtol * std::abs(a))) differ(at);
+    if (!(error <= settings_.atol + settings_.rtol * std::abs(a))) differ(at, error);
   }
 
   Shape shape_;
@@ -150,6 +164,7 @@ class Comparison {
   Index stride_ = 1;
   Index extent_ = 1;
   TensorDifference found_;
+  DifferenceMap* map_;
   double squares_a_ = 0, squares_b_ = 0, squares_error_ = 0, products_ = 0;
 };
 
@@ -172,11 +187,12 @@ TensorDifference compare(const TensorFile& a, const std::string& a_path, const T
 
 TensorDifference tensor_difference(const TensorFile& a, const std::string& a_path,
                                    const TensorFile& b, const std::string& b_path,
-                                   const DiffSettings& settings) {
+                                   const DiffSettings& settings, DifferenceMap* map) {
   const DatasetInfo of_a = a.info(a_path);
   const DatasetInfo of_b = b.info(b_path);
   require_shape(of_a.shape == of_b.shape, "tensor_difference: shapes differ");
-  Comparison comparison(of_a, of_b, settings);
+  Comparison comparison(fmt::format("{}: {}", a.name(), escaped(a_path)), of_a, of_b, settings,
+                        map);
   // Integers beyond 2^53 are no doubles.
   const bool whole = !is_floating(of_a.type) && !is_floating(of_b.type) &&
                      of_a.type != DType::kU64 && of_b.type != DType::kU64;

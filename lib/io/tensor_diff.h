@@ -1,7 +1,9 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "core/dtype.h"
 #include "core/tensor.h"
@@ -35,10 +37,16 @@ struct TensorDifference {
   std::optional<double> max_ulp;
 };
 
+/// Where two tensors differ, to be looked at: row-major, as large as they.
+struct DifferenceMap {
+  std::vector<float> distance;      ///< |a - b| where they differ, infinite where one is not finite
+  std::vector<std::uint8_t> equal;  ///< 1 where the settings take them for equal
+};
+
 /// Compares two datasets of one shape, a block of numbers at a time: memory does not grow with
-/// them where the files keep them in one piece.
+/// them where the files keep them in one piece, unless a map of them is wanted.
 TensorDifference tensor_difference(const TensorFile& a, const std::string& a_path,
                                    const TensorFile& b, const std::string& b_path,
-                                   const DiffSettings& settings);
+                                   const DiffSettings& settings, DifferenceMap* map = nullptr);
 
 }  // namespace attn

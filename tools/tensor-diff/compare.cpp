@@ -66,17 +66,19 @@ std::vector<std::pair<std::string, std::string>> read_map(const std::string& pat
   return pairs;
 }
 
+// Larger tensors are compared a block at a time, but not related and not drawn.
+constexpr Index kMostWhole = Index{1} << 24;
+
 // Relations need both tensors whole.
 void add_relations(const Side& a, const Side& b, const DiffOptions& o, ComparedPair& pair) {
-  constexpr Index kMost = Index{1} << 24;
   const Index size = pair.info_a->size;
-  if (size != pair.info_b->size || size > kMost || o.settings.equal_before) return;
+  if (size != pair.info_b->size || size > kMostWhole || o.settings.equal_before) return;
   pair.relations = tensor_relations(a.file.read<double>(pair.a), pair.info_a->type,
                                     b.file.read<double>(pair.b), pair.info_b->type);
 }
 
 ComparedPair compare_pair(const Side& a, const Side& b, std::string path_a, std::string path_b,
-                          const DiffOptions& o) {
+                          const DiffOptions& o, bool draw) {
   ComparedPair pair;
   pair.a = std::move(path_a);
   pair.b = std::move(path_b);
@@ -85,7 +87,11 @@ ComparedPair compare_pair(const Side& a, const Side& b, std::string path_a, std:
   if (!pair.info_a || !pair.info_b) return pair;
   pair.other_type = pair.info_a->type != pair.info_b->type && !o.settings.any_type;
   if (pair.info_a->shape == pair.info_b->shape) {
-    pair.difference = tensor_difference(a.file, pair.a, b.file, pair.b, o.settings);
+    draw = draw && pair.info_a->size <= kMostWhole;
+    DifferenceMap map;
+    pair.difference =
+        tensor_difference(a.file, pair.a, b.file, pair.b, o.settings, draw ? &map : nullptr);
+    if (draw && pair.difference->differing > 0) pair.map = std::move(map);
   }
   const bool numbers = !pair.difference || pair.difference->differing > 0;
   if (numbers) add_relations(a, b, o, pair);
@@ -103,12 +109,17 @@ std::vector<ComparedPair> compare_files(const DiffOptions& o) {
   const Side a = open_side(o.first, limits);
   const Side b = open_side(o.second, limits);
   std::vector<ComparedPair> pairs;
+  bool drawn = !o.show;
+  const auto compare = [&](std::string in_a, std::string in_b) {
+    pairs.push_back(compare_pair(a, b, std::move(in_a), std::move(in_b), o, !drawn));
+    drawn = drawn || pairs.back().map;
+  };
   if (!o.map.empty()) {
     if (!a.dataset.empty() || !b.dataset.empty()) {
       throw UsageError("--map goes with files or groups, not with one dataset");
     }
     for (const auto& [in_a, in_b] : read_map(o.map, limits)) {
-      pairs.push_back(compare_pair(a, b, a.group + in_a, b.group + in_b, o));
+      compare(a.group + in_a, b.group + in_b);
     }
     return pairs;
   }
@@ -118,13 +129,13 @@ std::vector<ComparedPair> compare_files(const DiffOptions& o) {
   const bool one_a = of_a.size() == 1;
   const bool one_b = of_b.size() == 1;
   if (one_a && one_b) {
-    pairs.push_back(compare_pair(a, b, a.dataset.empty() ? a.group + of_a[0] : a.dataset,
-                                 b.dataset.empty() ? b.group + of_b[0] : b.dataset, o));
+    compare(a.dataset.empty() ? a.group + of_a[0] : a.dataset,
+            b.dataset.empty() ? b.group + of_b[0] : b.dataset);
     return pairs;
   }
   if (!a.dataset.empty() || !b.dataset.empty()) {
     const std::string name = !a.dataset.empty() ? a.dataset : b.dataset;
-    pairs.push_back(compare_pair(a, b, name, name, o));
+    compare(name, name);
     return pairs;
   }
   if (of_a.empty() && of_b.empty()) {
@@ -132,11 +143,10 @@ std::vector<ComparedPair> compare_files(const DiffOptions& o) {
   }
   const std::set<std::string> known(of_a.begin(), of_a.end());
   for (const std::string& name : of_a) {
-    pairs.push_back(compare_pair(a, b, a.group + name, b.group + name, o));
+    compare(a.group + name, b.group + name);
   }
   for (const std::string& name : of_b) {
-    if (known.count(name) == 0)
-      pairs.push_back(compare_pair(a, b, a.group + name, b.group + name, o));
+    if (known.count(name) == 0) compare(a.group + name, b.group + name);
   }
   return pairs;
 }

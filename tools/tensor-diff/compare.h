@@ -16,6 +16,7 @@ struct DiffOptions {
   std::string map;
   DiffSettings settings;
   cli::Format format = cli::Format::kText;
+  bool show = false;
   Index max_bytes = cli::kDefaultMaxBytes;
 };
 
@@ -28,6 +29,7 @@ struct ComparedPair {
   std::optional<TensorDifference> difference;  // where shapes agree
   std::vector<std::string> relations;          // where they do not, or numbers differ
   bool other_type = false;
+  std::optional<DifferenceMap> map;  // of the first whose numbers differ, where it is to be shown
 
   bool differs() const;
 };

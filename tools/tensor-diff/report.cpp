@@ -8,6 +8,7 @@
 #include "cli/json.h"
 #include "cli/table.h"
 #include "core/text.h"
+#include "tensor-diff/picture.h"
 
 namespace attn {
 namespace {
@@ -142,6 +143,11 @@ void print_pairs(const DiffOptions& o, const std::vector<ComparedPair>& pairs,
     for (const std::string& relation : pair.relations) {
       report.print("{}: {}\n", name_text(pair), relation);
     }
+  }
+  for (const ComparedPair& pair : pairs) {
+    if (!pair.map) continue;
+    report.print("\n{}", difference_picture(name_text(pair), pair.info_a->shape, *pair.map,
+                                            session.terminal()));
   }
 }
 
