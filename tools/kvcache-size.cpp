@@ -147,7 +147,7 @@ int run(const Options& typed, cli::Session& session) {
   Options o = typed;
   o.policy.kind = runtime_kind(o.runtime);
   if (o.list_models) {
-    list_models(o.format, session.report());
+    session.did(fmt::format("listed {} models", list_models(o.format, session.report())));
     return cli::kDone;
   }
   const SizeGrid grid = asked_grid(o);
@@ -160,6 +160,7 @@ int run(const Options& typed, cli::Session& session) {
     return cli::kDone;
   }
   if (asks_for_rates(o)) {
+    session.did("counted what a step reads and computes: " + grid_words(grid));
     report_rates(grid, o, session);
     return cli::kDone;
   }
@@ -170,6 +171,7 @@ int run(const Options& typed, cli::Session& session) {
     report_sizes(grid, o, report);
     if (o.show) report.print("\n{}", size_picture(grid, session.terminal()));
   }
+  session.did("sized " + grid_words(grid));
   return cli::kDone;
 }
 

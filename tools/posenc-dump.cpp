@@ -66,6 +66,7 @@ int run(const PosencOptions& options, cli::Session& session) {
     write_provenance(writer, provenance);
     write_output(o.output, writer.finish());
   }
+  session.did("made " + tables.title);
   if (session.report().wanted()) print_tables(o, tables, part, deviation, session);
   return cli::kDone;
 }

@@ -2,6 +2,7 @@
 //
 //   tensor-diff mine.h5 theirs.npz --rtol 1e-5 --atol 1e-6
 //   tensor-diff a.h5:/out b.npy --equal-before 5 --axis 2
+//   tensor-diff a.h5:/weights b.h5:/weights --atol 1e-6 --show
 
 #include <fmt/core.h>
 
@@ -9,7 +10,9 @@
 
 #include "cli/common_options.h"
 #include "cli/tool.h"
+#include "core/counted.h"
 #include "core/error.h"
+#include "core/text.h"
 #include "tensor-diff/compare.h"
 #include "tensor-diff/report.h"
 
@@ -40,6 +43,8 @@ void declare(cli::OptionTable& table, DiffOptions& o) {
   table.count("axis", o.settings.axis, "the axis of --equal-before; -1 is the last").at_least(-8);
   table.group("Report");
   cli::format_options(table, o.format, {cli::Format::kText, cli::Format::kTsv, cli::Format::kJson});
+  cli::show_options(table, o.show,
+                    "draw where the first tensor that differs does, as heat maps of |a - b|");
   table.check([&table, &o] {
     if (o.first == "-" && o.second == "-") throw UsageError("stdin can be read once: both are -");
     if (table.given("axis") && !table.given("equal-before")) {
@@ -52,6 +57,8 @@ int run(const DiffOptions& o, cli::Session& session) {
   const std::vector<ComparedPair> pairs = compare_files(o);
   print_pairs(o, pairs, session);
   const ComparedPair* first = first_deviation(pairs);
+  session.did(
+      fmt::format("compared {}: no difference that counts", counted(std::ssize(pairs), "tensor")));
   if (first == nullptr) return cli::kDone;
   return session.say_no("first difference: " + deviation_text(*first));
 }
@@ -67,6 +74,8 @@ int main(int argc, char** argv) {
                     {"tensor-diff mine.h5:/out theirs.npy", "one with one"},
                     {"tensor-diff a.h5:/parameters b.h5:/parameters --map names.tsv",
                      "groups, with names that differ"},
+                    {"tensor-diff a.h5:/weights b.h5:/weights --atol 1e-6 --show",
+                     "where they differ, as a picture"},
                     {"tensor-diff before.h5:/out after.h5:/out --equal-before 5",
                      "rows 0 to 4 must not have changed"}},
        .notes =

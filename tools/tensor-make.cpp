@@ -10,6 +10,7 @@
 
 #include "cli/common_options.h"
 #include "cli/tool.h"
+#include "core/counted.h"
 #include "core/error.h"
 #include "core/text.h"
 #include "io/output.h"
@@ -70,6 +71,7 @@ int run(const Options& o, cli::Session& session) {
     set.write(writer);
     write_output(o.output, writer.finish());
   }
+  session.did(fmt::format("made {}", counted(std::ssize(set.tensors()), "tensor")));
   if (session.report().wanted()) print(set, session.report());
   return cli::kDone;
 }

@@ -17,6 +17,7 @@
 #include "cli/common_options.h"
 #include "cli/json.h"
 #include "cli/tool.h"
+#include "core/counted.h"
 #include "core/error.h"
 #include "core/text.h"
 #include "io/npy.h"
@@ -191,6 +192,8 @@ int show(const Options& o, const TensorFile& file, const DatasetInfo& info, cli:
     shown.first_nonfinite = slice.source(*shown.summary.first_nonfinite);
   }
   print(o, shown, session);
+  session.did(fmt::format("read {} {} {} of {}", escaped(info.path), shape_text(shown.tensor.shape),
+                          info.type_name, file.name()));
   if (!o.require_finite || shown.summary.nonfinite() == 0) return cli::kDone;
   return session.say_no(fmt::format("{}: {} is not finite: {}, the first at {}", file.name(),
                                     escaped(info.path), nonfinite_text(shown.summary),
@@ -240,12 +243,20 @@ int run(const Options& o, cli::Session& session) {
   const TensorFile file =
       TensorFile::open(o.input, {.max_bytes = o.max_bytes, .verify_digest = !o.no_verify});
   if (o.list) {
-    session.report().write(list_report(file.contents(), o.format));
+    const FileContents contents = file.contents();
+    session.report().write(list_report(contents, o.format));
+    session.did(fmt::format("listed {} of {}", counted(std::ssize(contents.objects), "object"),
+                            file.name()));
     return cli::kDone;
   }
   const DatasetInfo info = file.info(o.dataset.empty() ? file.only_dataset() : o.dataset);
   if (o.rank) check_rank(file, info, *o.rank);
-  return show_any(o, file, info, session);
+  try {
+    return show_any(o, file, info, session);
+  } catch (const UsageError& error) {  // of a slice or a picture: what does it not fit?
+    throw UsageError(fmt::format("{}: {}: {}", file.name(), escaped(info.path), error.what()),
+                     error.hints());
+  }
 }
 
 }  // namespace

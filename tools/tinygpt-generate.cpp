@@ -13,7 +13,10 @@
 #include <vector>
 
 #include "cli/tool.h"
+#include "core/counted.h"
 #include "core/error.h"
+#include "core/text.h"
+#include "io/byte_source.h"
 #include "io/output.h"
 #include "io/provenance.h"
 #include "ops/gemm.h"
@@ -29,6 +32,21 @@ namespace {
 
 using namespace attn;
 
+// "generated 8 tokens after 1 prompt with model.h5".
+std::string done_words(const std::vector<Sequence>& sequences, bool encoder,
+                       const std::string& model) {
+  Index tokens = 0;
+  for (const Sequence& sequence : sequences) {
+    tokens += std::ssize(sequence.filled.places);
+    for (const Generation& one : sequence.samples) tokens += std::ssize(one.tokens);
+    for (const Hypothesis& one : sequence.beams.hypotheses) tokens += std::ssize(one.tokens);
+  }
+  const std::string prompts = counted(std::ssize(sequences), "prompt");
+  return encoder
+             ? fmt::format("filled {} in {} with {}", counted(tokens, "mask"), prompts, model)
+             : fmt::format("generated {} for {} with {}", counted(tokens, "token"), prompts, model);
+}
+
 // What the model says to its prompts, and what is told of it.
 void generate_all(const Options& options, const Transformer<float>& model, const Language& language,
                   const std::string& history, cli::Session& session) {
@@ -41,6 +59,7 @@ void generate_all(const Options& options, const Transformer<float>& model, const
   } else {
     decode(options, model, language, sequences, session);
   }
+  session.did(done_words(sequences, encoder, input_name(options.input)));
 
   std::vector<AttentionMaps> maps;
   if (options.show || !options.dump_attention.empty()) {

@@ -14,7 +14,9 @@
 
 #include "cli/common_options.h"
 #include "cli/tool.h"
+#include "core/counted.h"
 #include "core/text.h"
+#include "io/byte_source.h"
 #include "io/output.h"
 #include "io/provenance.h"
 #include "io/safetensors_header.h"
@@ -154,6 +156,9 @@ int run_import(const Options& options, cli::Session& session) {
   for (const std::string& key : plan.config.unknown) {
     session.note(fmt::format("config.json: '{}' is not known and passed over", escaped(key)));
   }
+  session.did(fmt::format("{} {} of {}", options.dry_run ? "read" : "imported",
+                          counted(std::ssize(listing.tensors), "tensor"),
+                          input_name(options.input)));
   session.report().write(listing_report(listing, options.dry_run, options.format));
   return cli::kDone;
 }
@@ -218,6 +223,9 @@ int run_export(const Options& options, cli::Session& session) {
     session.note(fmt::format("a tokenizer of {} has no form there: only token ids are the same",
                              listing.tokenizer));
   }
+  session.did(fmt::format("{} {} of {}{}", options.dry_run ? "read" : "exported",
+                          counted(std::ssize(listing.tensors), "tensor"), input_name(options.input),
+                          options.dry_run ? "" : " to " + output_name(options.export_folder)));
   session.report().write(listing_report(listing, options.dry_run, options.format));
   return cli::kDone;
 }

@@ -15,6 +15,7 @@
 
 #include "cli/signals.h"
 #include "cli/tool.h"
+#include "core/counted.h"
 #include "core/memory.h"
 #include "core/text.h"
 #include "io/temporary_file.h"
@@ -53,6 +54,7 @@ double bytes_of_training(const TrainingPlan& plan) {
 }
 
 int dry_run(const TrainOptions& options, cli::Session& session) {
+  session.did("counted parameters, operations and memory, and trained nothing");
   TrainerSettings trainer = options.training.trainer;
   if (counts_without_data(options, session)) {
     trainer.batch = options.batch.value_or(task_defaults("progressions").batch);
@@ -95,8 +97,9 @@ int say_diverged(const RunEnd& end, const TrainingState<float>& state, const Tra
                                     last.lr, files.holdings()));
 }
 
-void note_stop(const TrainOptions& options, const Trainer<float>& trainer, const Task& task,
-               const char* why, const TrainingFiles& files, const cli::Session& session) {
+// Where a run stands that has more to do.
+std::string stop_text(const TrainOptions& options, const Trainer<float>& trainer, const Task& task,
+                      const char* why, const TrainingFiles& files) {
   const std::string& file = files.resumable();
   std::string line =
       fmt::format("{} after step {}: {}", why, trainer.state().step, files.holdings());
@@ -107,7 +110,7 @@ void note_stop(const TrainOptions& options, const Trainer<float>& trainer, const
   } else if (!files.hold_something()) {
     line += ": stdout gets whole runs only, --checkpoint FILE keeps what is done";
   }
-  session.note(line);
+  return line;
 }
 
 void note_resumed(const TrainOptions& options, const TrainingPlan& plan, Index step,
@@ -160,7 +163,7 @@ int run(const TrainOptions& options, cli::Session& session) {
   watch.end();
 
   if (end.outcome == RunOutcome::kStopped && *stop) {
-    note_stop(options, trainer, plan.task, stop->name(), files, session);
+    session.note(stop_text(options, trainer, plan.task, stop->name(), files));
     stop->obey();
   }
   stop.reset();  // what is left is not worth waiting for
@@ -168,9 +171,12 @@ int run(const TrainOptions& options, cli::Session& session) {
   if (end.outcome == RunOutcome::kDiverged) return say_diverged(end, state, files, session);
   files.finish(trainer, plan.task);
   if (end.outcome == RunOutcome::kStopped) {
-    note_stop(options, trainer, plan.task, "stopped", files, session);
+    session.did(stop_text(options, trainer, plan.task, "stopped", files));
     return cli::kDone;
   }
+  session.did(fmt::format("trained {}: loss {:.4f}, accuracy {:.4f}", counted(state.step, "update"),
+                          state.evaluations.back().loss,
+                          judged_accuracy(plan.task, state.evaluations.back())));
   const DataSource& data = *plan.task.data;
   if (data.floor_is_exact() &&
       passes_floor(state.evaluations.back().loss, data.loss_floor().value_or(0))) {

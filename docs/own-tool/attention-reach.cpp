@@ -58,6 +58,7 @@ int run(const Options& o, cli::Session& session) {
                fmt::format("{}", keys)});
   }
   session.report().write(table.text());
+  session.did(fmt::format("measured {} heads of {}", maps.dim(0) * maps.dim(1), o.input));
   return cli::kDone;
 }
 

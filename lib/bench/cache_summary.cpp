@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "bench/counted.h"
+#include "core/counted.h"
 #include "core/text.h"
 
 namespace attn {

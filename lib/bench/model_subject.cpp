@@ -6,7 +6,7 @@
 #include <optional>
 #include <utility>
 
-#include "bench/counted.h"
+#include "core/counted.h"
 #include "core/error.h"
 #include "core/rng.h"
 

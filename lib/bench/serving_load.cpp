@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "bench/counted.h"
+#include "core/counted.h"
 #include "core/error.h"
 #include "core/rng.h"
 #include "core/text.h"

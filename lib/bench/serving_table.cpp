@@ -6,7 +6,7 @@
 #include <limits>
 #include <optional>
 
-#include "bench/counted.h"
+#include "core/counted.h"
 #include "core/text.h"
 #include "io/hdf5_writer.h"
 

@@ -59,14 +59,16 @@ void Session::warn(std::string_view words) const {
   if (!table_.manner.quiet) say(fmt::format("{}: warning: {}\n", program_.name, words));
 }
 
-void Session::note_outputs(std::filesystem::file_time_type start) const {
+void Session::say_what_was_done(std::filesystem::file_time_type start) const {
   if (manner().quiet) return;
-  std::string words;
+  std::string words = done_;
+  const char* before = "wrote ";
   for (const Option* option : table_.outputs()) {
     for (const std::string& name : option->given()) {
-      std::string one = written_text(name, start);
+      const std::string one = written_text(name, start);
       if (one.empty()) continue;
-      words += fmt::format("{}{}", words.empty() ? "wrote " : "; ", one);
+      words += fmt::format("{}{}{}", words.empty() ? "" : "; ", before, one);
+      before = "";
     }
   }
   if (!words.empty()) note(words);
@@ -74,6 +76,7 @@ void Session::note_outputs(std::filesystem::file_time_type start) const {
 
 int Session::say_no(std::string_view why) {
   report_.flush();
+  done_.clear();
   say(fmt::format("{}: {}\n", program_.name, why));
   return kNo;
 }

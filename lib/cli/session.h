@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "cli/manner.h"
 #include "cli/option_table.h"
@@ -34,8 +35,12 @@ class Session {
   void note(std::string_view words) const;
   /// A line on stderr, unless -q: what the user should know before believing the result.
   void warn(std::string_view words) const;
-  /// What a run wrote, in one line on stderr, unless -q: each output that is newer than `start`.
-  void note_outputs(std::filesystem::file_time_type start) const;
+  /// What the run did, for the one line that every program ends with on stderr, unless -q; a verb
+  /// and what it was done to: "sized 3 models at 4,096 tokens, f16". The last call counts.
+  void did(std::string words) { done_ = std::move(words); }
+  /// That line, with the outputs that are newer than `start`: "made 2 tensors; wrote case.h5, 3.1
+  /// KiB". After say_no() only what was written, for the reason is its line.
+  void say_what_was_done(std::filesystem::file_time_type start) const;
   /// Why the answer is no: a line on stderr, -q or not, after what stands in the report. Returns
   /// kNo.
   int say_no(std::string_view why);
@@ -46,6 +51,7 @@ class Session {
   Report report_;
   Terminal terminal_;
   Terminal log_terminal_;
+  std::string done_;
 };
 
 /// The version that files and --version name.

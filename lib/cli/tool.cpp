@@ -107,10 +107,10 @@ int parse_and_run(const Program& program, OptionTable& table, const std::vector<
   const auto file_start =
       std::filesystem::file_time_type::clock::now() - std::chrono::milliseconds(50);
   const int code = run(session);
-  if (table.manner.verbose) note_costs(session, start);
   session.report().flush();
-  session.note_outputs(file_start);
   out.flush();
+  session.say_what_was_done(file_start);
+  if (table.manner.verbose) note_costs(session, start);
   return code;
 }
 

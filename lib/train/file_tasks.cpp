@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "core/counted.h"
 #include "core/error.h"
 #include "core/text.h"
 #include "text/id_tokenizer.h"
@@ -57,7 +58,7 @@ Task windows_task(std::shared_ptr<const TokenStream> stream,
                            grouped(data->training_tokens() + data->held_out_tokens()), units,
                            distinct, grouped(data->held_out_tokens()));
   put_unigram(task, data->unigram_entropy(), units);
-  task.evaluated_over = fmt::format("{} held-out windows", data->evaluation_batch().batch);
+  task.evaluated_over = counted(data->evaluation_batch().batch, "held-out window");
   task.accuracy_about = windows.masking ? "hidden tokens" : "targets";
   task.settings = file_settings(settings, windows.seq_len);
   if (windows.masking) task.settings.emplace_back("mask_fraction", windows.masking->fraction);
@@ -105,7 +106,7 @@ Task lines_task(const TaskSettings& settings) {
                            chosen.vocab_size, unit_word(*text.tokenizer),
                            grouped(data->held_out_documents()));
   put_unigram(task, data->unigram_entropy(), unit_word(*text.tokenizer));
-  task.evaluated_over = fmt::format("{} held-out lines", data->evaluation_batch().batch);
+  task.evaluated_over = counted(data->evaluation_batch().batch, "held-out line");
   task.accuracy_about = "targets, ends included";
   task.settings = file_settings(settings, data->seq_len());
   task.tokenizer = text.tokenizer;
@@ -139,7 +140,7 @@ Task pairs_task(const TaskSettings& settings, Arch arch) {
   const Index longest =
       settings.seq_len.value_or(std::max(maker->longest_source(), maker->longest_target()));
   auto data = std::make_unique<PairData>(std::move(maker), layout, settings.seed);
-  task.evaluated_over = fmt::format("{} held-out pairs", data->evaluation_batch().batch);
+  task.evaluated_over = counted(data->evaluation_batch().batch, "held-out pair");
   task.accuracy_of = AccuracyOf::kSequences;
   task.accuracy_about = "whole sequences";
   task.settings = file_settings(settings, longest);
@@ -195,7 +196,7 @@ Task tokens_task(const TaskSettings& settings, Arch arch, Index seq_len) {
                              tokens->name(), grouped(tokens->rows()), tokens->columns(), ids,
                              grouped(data->held_out_documents()));
     put_unigram(task, data->unigram_entropy(), "ids");
-    task.evaluated_over = fmt::format("{} held-out rows", data->evaluation_batch().batch);
+    task.evaluated_over = counted(data->evaluation_batch().batch, "held-out row");
     task.accuracy_about = "targets";
     task.settings = file_settings(settings, data->seq_len());
     task.tokenizer = tokenizer;

@@ -133,6 +133,28 @@ TEST(Tool, ANoIsSaidEvenQuietlyAndAfterTheReport) {
   EXPECT_EQ(got.err, "example: 3 is not 4\n");
 }
 
+TEST(Tool, WhatARunDidIsItsLastLineUnlessQuietOrItFailed) {
+  const auto works = [](const Options&, Session& session) {
+    session.did("began");
+    session.did("counted 4 layers");
+    session.report().print("4\n");
+    return int{kDone};
+  };
+  EXPECT_EQ(outcome({"--layers", "4"}, works).out, "4\n");
+  EXPECT_EQ(outcome({"--layers", "4"}, works).err, "example: counted 4 layers\n");
+  EXPECT_EQ(outcome({"-q"}, works).err, "");
+  const auto fails = [](const Options&, Session& session) -> int {
+    session.did("counted 4 layers");
+    throw DataError("a.h5: no such file");
+  };
+  EXPECT_EQ(outcome({"--layers", "4"}, fails).err, "example: a.h5: no such file\n");
+  const auto says_no = [](const Options&, Session& session) {
+    session.did("counted 4 layers");
+    return session.say_no("4 is not 3");
+  };
+  EXPECT_EQ(outcome({"--layers", "4"}, says_no).err, "example: 4 is not 3\n");
+}
+
 TEST(Tool, VerboseSaysWhatRunsAndWhatItTook) {
   const Outcome got = outcome({"--verbose"}, print_layers);
   EXPECT_EQ(got.code, 0);

@@ -1,4 +1,5 @@
 #include "core/text.h"
+#include "core/counted.h"
 
 #include <gtest/gtest.h>
 
@@ -39,6 +40,8 @@ TEST(Text, SizesAsTheTutorialPrintsThem) {
   EXPECT_EQ(short_size_text((Index{1} << 20) - 1), "1 MiB");
   EXPECT_EQ(grouped(-1234567), "-1,234,567");
   EXPECT_EQ(grouped(999), "999");
+  EXPECT_EQ(counted(1, "token"), "1 token");
+  EXPECT_EQ(counted(2048, "token"), "2,048 tokens");
 }
 
 TEST(Text, SuggestsTheNearestWord) {

@@ -17,6 +17,7 @@
 #include "check/layer_projections.h"
 #include "cli/exit_code.h"
 #include "cli/progress.h"
+#include "core/counted.h"
 #include "core/error.h"
 #include "core/text.h"
 #include "io/output.h"
@@ -55,6 +56,19 @@ void check_memory(const AttentionProblem& problem, Index max_bytes) {
 
 int exit_code(const Verdict& verdict) {
   return verdict.outcome() == Outcome::kFail ? cli::kNo : cli::kDone;
+}
+
+std::string checked_words(const Verdict& verdict) {
+  Index made = 0;
+  Index failed = 0;
+  for (const Check& check : verdict.checks) {
+    if (!check.counts || check.outcome == Outcome::kNotChecked) continue;
+    ++made;
+    failed += check.outcome == Outcome::kFail ? 1 : 0;
+  }
+  if (made == 0) return "";
+  const std::string all = counted(made, "check");
+  return failed == 0 ? ": pass, " + all : fmt::format(": fail, {} of {}", failed, all);
 }
 
 int run_case(const CheckOptions& o, cli::Session& session) {
@@ -115,6 +129,7 @@ int check_subject(const CheckSubject& subject, const CheckOptions& o, bool steps
     print_case(subject.name, subject.recorded, found,
                {o.format, small, o.show, houses ? &*houses : nullptr}, session);
   }
+  session.did("checked " + subject.name + checked_words(found.verdict));
   return exit_code(found.verdict);
 }
 

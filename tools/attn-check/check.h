@@ -1,5 +1,7 @@
 #pragma once
 
+#include <string>
+
 #include "attn-check/options.h"
 #include "attn-check/subject.h"
 #include "check/verdict.h"
@@ -16,5 +18,8 @@ int check_subject(const CheckSubject& subject, const CheckOptions& options, bool
 
 /// kNo where a check failed.
 int exit_code(const Verdict& verdict);
+
+/// For the line on stderr: ": pass, 4 checks", ": fail, 1 of 4 checks"; of none nothing.
+std::string checked_words(const Verdict& verdict);
 
 }  // namespace attn

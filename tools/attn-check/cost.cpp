@@ -16,6 +16,7 @@
 #include "cli/json.h"
 #include "cli/progress.h"
 #include "cli/table.h"
+#include "core/counted.h"
 #include "core/memory.h"
 #include "core/text.h"
 #include "io/output.h"
@@ -214,6 +215,9 @@ int run_cost(const CheckOptions& o, cli::Session& session) {
     if (progress) progress->update(static_cast<Index>(points.size()));
   }
   if (!o.output.empty()) write_cost(o.output, settings, points, session.history());
+  session.did(fmt::format("measured attention at {}, {} heads of {}",
+                          counted(std::ssize(points), "length"), settings.heads,
+                          settings.head_dim));
   cli::Report& report = session.report();
   if (o.format == Format::kJson) {
     report.write(cli::json_text(cost_json(settings, points)));

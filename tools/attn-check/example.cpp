@@ -1,11 +1,15 @@
 #include "attn-check/example.h"
 
+#include <fmt/core.h>
+
 #include <cstdint>
 
 #include "attn-check/check.h"
 #include "attn-check/report.h"
 #include "check/case_output.h"
 #include "check/example.h"
+#include "core/counted.h"
+#include "core/text.h"
 #include "io/output.h"
 #include "io/provenance.h"
 
@@ -30,6 +34,8 @@ int run_example(const CheckOptions& o, cli::Session& session) {
     const bool small = example.problem.q_len() <= kMostPrinted;
     print_example(example, run, o.tokens.has_value(), {o.format, small, o.show}, session);
   }
+  session.did(fmt::format("checked an example of {}{}", counted(example.problem.q_len(), "token"),
+                          checked_words(run.verdict)));
   return exit_code(run.verdict);
 }
 

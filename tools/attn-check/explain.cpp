@@ -57,9 +57,11 @@ int run_explain(const CheckOptions& o, cli::Session& session) {
   cli::Report& report = session.report();
   if (o.explain == "list") {
     print_list(o.format, report);
+    session.did(fmt::format("listed {} mistakes", explanations().size()));
     return cli::kDone;
   }
   const Explanation& one = explanation_of(o.explain);
+  session.did(fmt::format("explained {}", one.name));
   if (o.format == Format::kJson) {
     report.write(cli::json_text(explanation_json(one)));
   } else {

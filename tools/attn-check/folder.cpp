@@ -17,6 +17,7 @@
 #include "cli/json.h"
 #include "cli/progress.h"
 #include "cli/table.h"
+#include "core/counted.h"
 #include "core/error.h"
 #include "core/text.h"
 
@@ -223,6 +224,8 @@ int run_folder(const CheckOptions& o, cli::Session& session) {
       for (const std::string& line : words_on(joint, found.size())) report.print("{}\n", line);
     }
   }
+  session.did(fmt::format("checked {} of {}: {}", counted(std::ssize(files), "file"),
+                          escaped(o.input), verdict));
   if (unread > 0) return cli::kData;
   // A set that is not whole has not passed.
   return found.empty() && open == 0 ? cli::kDone : cli::kNo;

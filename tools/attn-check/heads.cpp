@@ -17,6 +17,7 @@
 #include "cli/exit_code.h"
 #include "cli/json.h"
 #include "cli/table.h"
+#include "core/counted.h"
 #include "core/error.h"
 #include "core/text.h"
 #include "io/tensor_argument.h"
@@ -254,6 +255,8 @@ int run_compare_heads(const CheckOptions& o, cli::Session& session) {
         "way; more heads mix in as many ways, each comparing in fewer directions.\n",
         o.width, tokens, compared_table(all).text(), o.width);
   }
+  session.did(fmt::format("compared layers of {} heads, {} wide, over {}",
+                          fmt::join(o.compare_heads, ", "), o.width, counted(tokens, "token")));
   return cli::kDone;
 }
 
@@ -271,6 +274,9 @@ int run_head_stats(const CheckOptions& o, cli::Session& session) {
         "{}",
         stats_table(all).text());
   }
+  Index heads = 0;
+  for (const Heads& part : all) heads += std::ssize(part.stats);
+  session.did(fmt::format("measured {} of {}", counted(heads, "head"), input_name(o.input)));
   return cli::kDone;
 }
 

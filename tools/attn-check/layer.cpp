@@ -58,6 +58,7 @@ void write_steps(const std::string& output, const std::string& history, const La
 
 int report_layer(const std::string& name, const std::string& history, const LayerCase& layer,
                  const LayerReport& found, const CheckOptions& o, cli::Session& session) {
+  session.did("checked " + name + checked_words(found.verdict));
   if (!o.output.empty()) write_steps(o.output, history, found, session);
   cli::Report& report = session.report();
   if (!report.wanted()) return exit_code(found.verdict);

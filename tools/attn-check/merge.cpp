@@ -12,6 +12,7 @@
 #include "check/merge_check.h"
 #include "cli/json.h"
 #include "cli/table.h"
+#include "core/counted.h"
 #include "core/text.h"
 #include "io/hdf5_writer.h"
 #include "io/output.h"
@@ -132,6 +133,8 @@ int run_merge(const CheckOptions& o, cli::Session& session) {
       print_text(found, session.report());
     }
   }
+  session.did(fmt::format("merged the answers to {} of the keys{}",
+                          counted(std::ssize(parts), "part"), checked_words(found.verdict)));
   return exit_code(found.verdict);
 }
 

@@ -11,6 +11,7 @@
 #include "cli/exit_code.h"
 #include "cli/json.h"
 #include "cli/table.h"
+#include "core/counted.h"
 #include "core/text.h"
 
 namespace attn {
@@ -117,6 +118,8 @@ int run_power(const CheckOptions& o, cli::Session& session) {
                  count_of(power, Notice::kNoticed), count_of(power, Notice::kPartly),
                  count_of(power, Notice::kUnnoticed), count_of(power, Notice::kNotApplicable));
   }
+  session.did(fmt::format("tried {} on {}: {} unnoticed", counted(std::ssize(power), "mistake"),
+                          subject.name, count_of(power, Notice::kUnnoticed)));
   return unnoticed ? cli::kNo : cli::kDone;
 }
 

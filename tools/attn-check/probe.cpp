@@ -14,6 +14,7 @@
 #include "cli/exit_code.h"
 #include "cli/json.h"
 #include "cli/table.h"
+#include "core/counted.h"
 #include "core/error.h"
 #include "core/text.h"
 #include "io/output.h"
@@ -89,6 +90,7 @@ int run_make_probe(const CheckOptions& o, cli::Session& session) {
     table.add({name, shapes_text(probe.asked.problem), probe.reveals});
     files.push_back({{"file", name}, {"name", probe.name}, {"reveals", probe.reveals}});
   }
+  session.did(fmt::format("made {}", counted(std::ssize(probes), "probe")));
   cli::Report& report = session.report();
   if (o.format == cli::Format::kJson) {
     report.write(cli::json_text({{"folder", o.output}, {"files", std::move(files)}}));

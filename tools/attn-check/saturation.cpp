@@ -94,6 +94,7 @@ std::string entropy_chart(const std::vector<Saturation>& all, const cli::Termina
 int run_saturation(const CheckOptions& o, cli::Session& session) {
   const std::vector<Saturation> all =
       saturation(kHeadDims, kKeys, static_cast<std::uint64_t>(o.seed), static_cast<int>(o.threads));
+  session.did(fmt::format("measured softmax at {} head sizes, scaled and not", all.size()));
   cli::Report& report = session.report();
   if (o.format == Format::kJson) {
     report.write(cli::json_text(saturation_json(all)));

@@ -18,6 +18,7 @@
 #include "cli/exit_code.h"
 #include "cli/json.h"
 #include "cli/table.h"
+#include "core/counted.h"
 #include "core/error.h"
 #include "core/text.h"
 
@@ -272,6 +273,8 @@ int run_steps(const CheckOptions& o, cli::Session& session) {
       }
     }
   }
+  session.did(fmt::format("computed {} of {} step by step",
+                          counted(std::ssize(chosen.heads), "head"), subject.name));
   if (o.format == Format::kTsv) report.write(table.tsv());
   const bool judge = anything_recorded(subject.recorded);
   if (o.format == Format::kJson) {

@@ -15,6 +15,7 @@
 #include "cli/json.h"
 #include "cli/picture.h"
 #include "cli/table.h"
+#include "core/counted.h"
 #include "core/text.h"
 #include "io/output.h"
 #include "io/provenance.h"
@@ -130,6 +131,8 @@ int run_print_weights(const CheckOptions& o, cli::Session& session) {
   const Tensor<double> weights =
       chosen_weights(problem, chosen.heads, chosen.rows, static_cast<int>(o.threads));
   if (!o.output.empty()) write_weights(o, subject, weights, chosen, session.history());
+  session.did(fmt::format("computed the weights of {} of {}",
+                          counted(std::ssize(chosen.rows), "row"), subject.name));
   cli::Report& report = session.report();
   if (!report.wanted()) return cli::kDone;
   const std::vector<Map> maps = maps_of(weights, chosen);

@@ -1,5 +1,7 @@
 #include "kvcache-bench/compare.h"
 
+#include <fmt/core.h>
+
 #include <string>
 #include <vector>
 
@@ -10,6 +12,8 @@
 #include "bench/machine.h"
 #include "bench/stopwatch.h"
 #include "cli/exit_code.h"
+#include "core/counted.h"
+#include "core/text.h"
 #include "io/output.h"
 #include "kvcache-bench/context.h"
 #include "kvcache-bench/report.h"
@@ -69,6 +73,10 @@ int run_compare(const BenchOptions& o, cli::Session& session) {
         bench_picture(experiment, o.prompt_apart, timed, session.terminal());
     session.report().print("\n{}", picture);
   }
+  session.did(fmt::format("{} {} with {}: {}", timed ? "timed" : "counted",
+                          counted(std::ssize(work), "piece") + " of work",
+                          counted(std::ssize(ways_of(o)), "cache"),
+                          agreement_words(experiment.agreement())));
   return experiment.agreement().counts && experiment.agreement().outputs ? cli::kDone : cli::kNo;
 }
 

@@ -2,8 +2,8 @@
 
 #include <fmt/core.h>
 
-#include "bench/counted.h"
 #include "bench/model_subject.h"
+#include "core/counted.h"
 #include "core/text.h"
 #include "ops/gemm.h"
 
@@ -40,6 +40,12 @@ void note_context(const cli::Session& session, const BenchOptions& o, const Mach
                            counted(o.threads, "thread"),
                            machine.cpu.empty() ? "unknown processor" : escaped(machine.cpu),
                            short_size_text(machine.l2_bytes), short_size_text(machine.l3_bytes)));
+}
+
+const char* agreement_words(const Agreement& agreement) {
+  if (!agreement.counts) return "a count is not its formula's";
+  if (!agreement.outputs) return "outputs differ";
+  return agreement.compared ? "counts and outputs agree" : "counts agree";
 }
 
 std::string headline(const BenchOptions& o, const CacheExperiment& experiment) {

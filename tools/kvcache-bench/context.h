@@ -19,4 +19,7 @@ void note_context(const cli::Session& session, const BenchOptions& options, cons
 /// What decodes, as the report's first line has it.
 std::string headline(const BenchOptions& options, const CacheExperiment& experiment);
 
+/// How a run ended, for the line on stderr: "counts and outputs agree".
+const char* agreement_words(const Agreement& agreement);
+
 }  // namespace attn

@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "bench/bench_columns.h"
-#include "bench/counted.h"
 #include "bench/quality.h"
 #include "cli/exit_code.h"
 #include "cli/table.h"
+#include "core/counted.h"
 #include "core/error.h"
 #include "core/text.h"
 #include "io/byte_source.h"
@@ -174,8 +174,8 @@ int run_quality(const BenchOptions& o, cli::Session& session) {
       tokens_of(std::string(as_text(text.bytes())), text.name(), *tokenizer);
   const std::span<const Index> ids = last_share(all, o.quality.val_fraction.value_or(1));
   if (ids.size() < 2) {
-    throw DataError(fmt::format("{}: too little to foretell: {} token{}, and the first is given",
-                                text.name(), ids.size(), ids.size() == 1 ? "" : "s"));
+    throw DataError(fmt::format("{}: too little to foretell: {}, and the first is given",
+                                text.name(), counted(std::ssize(ids), "token")));
   }
   const Index window = o.quality.window.value_or(usual_window(config));
   Quality quality;
@@ -195,6 +195,9 @@ int run_quality(const BenchOptions& o, cli::Session& session) {
       "a model of {}, {} query and {} kv heads of {}: {} tokens in {} of {}",
       counted(config.depth, "layer"), config.heads, config.kv_heads, config.head_dim,
       grouped(quality.targets), counted(quality.windows, "window"), grouped(quality.window));
+  session.did(fmt::format("measured {} over {} of {}",
+                          counted(std::ssize(quality.rows), "pair") + " of types",
+                          counted(quality.targets, "token"), text.name()));
   session.report().write(report_of(quality, context, headline, o.format));
   return cli::kDone;
 }

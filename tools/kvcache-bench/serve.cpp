@@ -11,11 +11,11 @@
 #include <utility>
 #include <vector>
 
-#include "bench/counted.h"
 #include "bench/doubts.h"
 #include "bench/model_subject.h"
 #include "bench/stopwatch.h"
 #include "cli/exit_code.h"
+#include "core/counted.h"
 #include "core/error.h"
 #include "core/memory.h"
 #include "core/text.h"
@@ -252,6 +252,7 @@ int run_serve(const BenchOptions& o, cli::Session& session) {
   const bool compared = !o.counts_only || o.verify;
   Served served = served_of(o, compared);
   ServingLoad load = load_of(o, served);
+  const std::string requests = counted(load.count(), "request");
   const Index memory = memory_of(o, load, served.row_bytes);
   const std::vector<ServingSettings> ways =
       serving_ways(o, load, memory, served.row_bytes, compared);
@@ -290,6 +291,8 @@ int run_serve(const BenchOptions& o, cli::Session& session) {
   session.report().write(serve_report(
       experiment, context,
       {o.format, served.headline, memory, served.row_bytes, o.counts_only, timed, compared}));
+  session.did(fmt::format("served {} in {}{}: {}", requests, counted(std::ssize(ways), "way"),
+                          timed ? ", timed" : "", agreement_words(experiment.agreement())));
   return experiment.agreement().counts && experiment.agreement().outputs ? cli::kDone : cli::kNo;
 }
 

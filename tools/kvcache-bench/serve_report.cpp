@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "bench/cache_summary.h"
-#include "bench/counted.h"
 #include "cli/json.h"
 #include "cli/table.h"
+#include "core/counted.h"
 #include "core/text.h"
 #include "kvcache-bench/columns.h"
 

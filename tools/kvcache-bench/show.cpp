@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "bench/counted.h"
 #include "cli/picture.h"
+#include "core/counted.h"
 #include "core/error.h"
 #include "core/text.h"
 

@@ -6,9 +6,9 @@
 #include <optional>
 #include <utility>
 
-#include "bench/counted.h"
 #include "bench/layer_subject.h"
 #include "bench/model_subject.h"
+#include "core/counted.h"
 #include "core/error.h"
 #include "core/memory.h"
 #include "io/hdf5_reader.h"

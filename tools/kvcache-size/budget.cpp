@@ -8,8 +8,10 @@
 #include <vector>
 
 #include "cli/exit_code.h"
+#include "core/counted.h"
 #include "core/error.h"
 #include "core/text.h"
+#include "kvcache-size/report.h"
 #include "kvcache-size/table.h"
 #include "kvcache-size/weights.h"
 #include "sizing/budget.h"
@@ -243,6 +245,7 @@ int report_budget(const SizeGrid& grid, const SizeOptions& o, cli::Session& sess
                                grouped(rows.front().blocks * rows.front().block_size));
   }
   write_answer(answer, o.format, session.report());
+  session.did(fmt::format("fitted {} into {}", models_words(grid), short_size_text(*o.memory)));
   if (std::none_of(rows.begin(), rows.end(), fits)) return session.say_no(why_nothing_fits(rows));
   return cli::kDone;
 }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cli/exit_code.h"
+#include "core/counted.h"
 #include "core/error.h"
 #include "core/text.h"
 #include "io/byte_source.h"
@@ -61,6 +62,8 @@ int report_log(const SizeGrid& grid, const SizeOptions& o, cli::Session& session
   }
   answer.json = {{"verdict", all_agree ? "agrees" : "differs"}, {"results", std::move(results)}};
   write_answer(answer, o.format, session.report());
+  session.did(fmt::format("held {} of {} against the formulas",
+                          counted(std::ssize(figures), "figure"), source.name()));
   return all_agree ? cli::kDone : session.say_no("a line of the log differs");
 }
 

@@ -99,7 +99,7 @@ std::vector<CacheSpec> asked_models(const SizeOptions& o) {
   return specs;
 }
 
-void list_models(cli::Format format, cli::Report& report) {
+Index list_models(cli::Format format, cli::Report& report) {
   using cli::Table;
   Table table({{"model", Table::Align::kLeft},
                {"layers", Table::Align::kLeft},
@@ -130,6 +130,7 @@ void list_models(cli::Format format, cli::Report& report) {
     default:
       report.write(table.text());
   }
+  return std::ssize(known_models());
 }
 
 }  // namespace attn

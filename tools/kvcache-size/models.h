@@ -15,7 +15,7 @@ void check_models(const SizeOptions& options);
 /// file throws.
 std::vector<CacheSpec> asked_models(const SizeOptions& options);
 
-/// --list-models.
-void list_models(cli::Format format, cli::Report& report);
+/// --list-models; returns how many there are.
+Index list_models(cli::Format format, cli::Report& report);
 
 }  // namespace attn

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "core/counted.h"
 #include "core/error.h"
 #include "core/text.h"
 #include "kvcache-size/table.h"
@@ -44,6 +45,8 @@ void report_paging(const SizeGrid& grid, const SizeOptions& o, cli::Session& ses
   Index sum = 0;
   for (const Index length : lengths) sum += length;
   const double mean = static_cast<double>(sum) / static_cast<double>(lengths.size());
+  session.did(fmt::format("reserved room for {} in {}", counted(std::ssize(lengths), "sequence"),
+                          counted(std::ssize(ways), "way")));
   TableAnswer answer{
       .before = fmt::format("{} sequences, {:.1f} tokens on average, at most {}; {} a token\n\n",
                             grouped(static_cast<Index>(lengths.size())), mean, grouped(longest),

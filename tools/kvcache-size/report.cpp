@@ -12,6 +12,7 @@
 
 #include "cli/picture.h"
 #include "cli/table.h"
+#include "core/counted.h"
 #include "core/error.h"
 #include "core/text.h"
 #include "kvcache-size/explain.h"
@@ -197,6 +198,27 @@ void write_lines(const SizeGrid& grid, char separator, cli::Report& report) {
 }
 
 }  // namespace
+
+std::string models_words(const SizeGrid& grid) {
+  const std::string& model = grid.shapes.front().model;
+  if (grid.shapes.size() == 1 && !model.empty()) return escaped(model);
+  return counted(std::ssize(grid.shapes), model.empty() ? "shape" : "model");
+}
+
+std::string grid_words(const SizeGrid& grid) {
+  const auto several = [](const auto& axis, const char* noun) {
+    return counted(std::ssize(axis), noun);
+  };
+  std::string text = models_words(grid) + " at " +
+                     (grid.tokens.size() == 1 ? counted(grid.tokens.front(), "token")
+                                              : several(grid.tokens, "length"));
+  if (swept(grid.batches, 1)) {
+    text += grid.batches.size() == 1 ? ", batch " + grouped(grid.batches.front())
+                                     : ", " + several(grid.batches, "batch size");
+  }
+  return text + ", " +
+         (grid.types.size() == 1 ? grid.types.front().name() : several(grid.types, "type"));
+}
 
 void report_sizes(const SizeGrid& grid, const SizeOptions& options, cli::Report& report) {
   switch (options.format) {

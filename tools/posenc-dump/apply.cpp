@@ -149,6 +149,7 @@ int run_apply(const PosencOptions& o, cli::Session& session) {
   session.report().print("{}: rotated /q {} and /k {}: {} of {} features, base {}, scaling {}\n",
                          source.name(), shape_text(q_shape), shape_text(k_shape), rope.rotary_dim,
                          rope.head_dim, rope.theta, rope_scaling_name(rope.scaling.kind));
+  session.did(fmt::format("rotated /q and /k of {}", source.name()));
   return cli::kDone;
 }
 

@@ -118,6 +118,8 @@ int run_check(const PosencOptions& o, cli::Session& session) {
   } else {
     print_table(found, o.format == cli::Format::kTsv ? '\t' : ',', report);
   }
+  session.did(fmt::format("checked {}: {}: {}", subject.name,
+                          posenc_kind_name(subject.recorded.kind), verdict_word(found.outcome())));
   return found.outcome() == Outcome::kFail ? cli::kNo : cli::kDone;
 }
 
@@ -132,6 +134,7 @@ int run_explain(const PosencOptions& o, cli::Session& session) {
                      hints);
   }
   session.report().print("{}\n  {}\n  {}\n\n{}\n", told->name, told->what, told->cause, told->text);
+  session.did(fmt::format("explained {}", told->name));
   return cli::kDone;
 }
 

@@ -7,8 +7,10 @@
 
 #include "cli/json.h"
 #include "cli/table.h"
+#include "core/counted.h"
 #include "core/error.h"
 #include "core/text.h"
+#include "io/byte_source.h"
 #include "io/tensor_argument.h"
 #include "model/decoding.h"
 #include "text/id_tokenizer.h"
@@ -192,6 +194,7 @@ void explain_next(const Options& options, const Transformer<float>& model, const
       model, language.arch == Arch::kEncoderDecoder ? &source : nullptr, begin, feed);
   const std::span<const float> logits = decoding.feed(begin);
   const SamplingSettings settings = sampling_settings(options, model.config(), session);
+  session.did("explained the next token of " + input_name(options.input));
   report({explain<float>(logits, begin, options.explain_next, settings, decoding.length())},
          options, options.explain_next, *language.written, session);
 }
@@ -223,6 +226,8 @@ void explain_logits(const Options& options, cli::Session& session) {
     }
     all.back().row = row;
   }
+  session.did(
+      fmt::format("explained the choice from {} of logits", counted(std::ssize(all), "row")));
   report(all, options, count, tokenizer, session);
 }
 

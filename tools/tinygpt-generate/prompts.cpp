@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "core/counted.h"
 #include "core/error.h"
 #include "core/text.h"
 #include "io/byte_source.h"
@@ -131,8 +132,8 @@ std::string known_part(const std::string& text, const std::string& where,
   }
   const auto [kept, left_out] = without_unknown(text, *characters);
   if (left_out > 0) {
-    session.note(fmt::format("{}: {} character{} not in the vocabulary left out", where, left_out,
-                             left_out == 1 ? "" : "s"));
+    session.note(fmt::format("{}: {} not in the vocabulary left out", where,
+                             counted(left_out, "character")));
   }
   return kept;
 }

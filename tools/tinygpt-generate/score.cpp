@@ -7,6 +7,7 @@
 #include "cli/json.h"
 #include "cli/progress.h"
 #include "cli/table.h"
+#include "core/counted.h"
 #include "core/error.h"
 #include "core/text.h"
 #include "io/byte_source.h"
@@ -90,9 +91,9 @@ void run_score(const Options& options, const Transformer<float>& model, const La
       tokens_of(std::string(as_text(file.bytes())), file.name(), options, language, session);
   const std::span<const Index> ids = last_share(all, options.val_fraction.value_or(1));
   if (ids.size() < 2) {
-    throw DataError(fmt::format("{}: {} to score: {} token{}, and the first is not foretold",
-                                file.name(), options.val_fraction ? "too little" : "nothing",
-                                ids.size(), ids.size() == 1 ? "" : "s"));
+    throw DataError(fmt::format("{}: {} to score: {}, and the first is not foretold", file.name(),
+                                options.val_fraction ? "too little" : "nothing",
+                                counted(std::ssize(ids), "token")));
   }
   const Index window = options.score_window.value_or(usual_window(model.config()));
   Scored scored;
@@ -109,6 +110,8 @@ void run_score(const Options& options, const Transformer<float>& model, const La
     scored.bytes = static_cast<Index>(text.size());
     scored.characters = static_cast<Index>(cli::display_width(text));
   }
+  session.did(fmt::format("scored {} of {} with {}", counted(scored.score.targets, "token"),
+                          file.name(), input_name(options.input)));
   switch (options.format) {
     case cli::Format::kJson:
       session.report().write(cli::json_text(json_of(scored)));

@@ -4,6 +4,7 @@
 
 #include "cli/json.h"
 #include "cli/table.h"
+#include "core/counted.h"
 #include "core/text.h"
 
 namespace attn {
@@ -74,8 +75,8 @@ std::string summary_line(const Listing& listing) {
   if (c.rope_scaling.kind != RopeScalingKind::kNone) {
     scaling = fmt::format(", rope scaling {}", rope_scaling_name(c.rope_scaling.kind));
   }
-  return fmt::format("{}: {} block{}, width {}, {}, {} tokens{}{}; {} parameters in {} tensors\n",
-                     listing.family->model_type, c.depth, c.depth == 1 ? "" : "s", c.dim, heads,
+  return fmt::format("{}: {}, width {}, {}, {} tokens{}{}; {} parameters in {} tensors\n",
+                     listing.family->model_type, counted(c.depth, "block"), c.dim, heads,
                      grouped(c.vocab_size), c.tie_embeddings ? ", tied head" : "", scaling,
                      grouped(count_parameters(c).total), listing.tensors.size());
 }

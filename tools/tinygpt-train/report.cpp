@@ -219,18 +219,17 @@ void note_beginning(const TrainingPlan& plan, const Transformer<float>& model,
                     const cli::Session& session) {
   const Task& task = plan.task;
   const DecayCounts decay = count_decayed(model.params().list(), plan.settings.trainer.decay);
-  session.note(task.about);
-  session.note(fmt::format("{} parameters, {} of them decay and {} do not",
-                           grouped(model.params().size()), grouped(decay.decayed),
-                           grouped(decay.undecayed)));
+  std::string line =
+      fmt::format("{}; {} parameters, {} of them decay and {} do not", task.about,
+                  grouped(model.params().size()), grouped(decay.decayed), grouped(decay.undecayed));
+  if (!task.yardstick_name.empty()) {
+    line += fmt::format("; {} {:.5f}", task.yardstick_name, task.yardstick);
+  }
+  session.note(line);
   const TrainerSettings& trainer = plan.settings.trainer;
   if (trainer.warmup > trainer.steps) {
     session.warn(fmt::format("--warmup {} is more than the {} updates: the rate never gets to --lr",
                              trainer.warmup, trainer.steps));
-  }
-  if (!task.yardstick_name.empty()) {
-    session.note(
-        fmt::format("{} {:.5f}: {}", task.yardstick_name, task.yardstick, task.yardstick_about));
   }
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include "cli/exit_code.h"
+#include "core/counted.h"
 #include "core/error.h"
 #include "core/text.h"
 #include "io/output.h"
@@ -30,9 +31,12 @@ int run_tokenize(const TrainOptions& options, cli::Session& session) {
   write_provenance(writer, provenance);
   write_token_file(writer, file);
   write_output(options.output, writer.finish());
-  session.note(fmt::format("{}: {} bytes are {} {}, {:.2f} bytes each", file.name,
-                           grouped(file.bytes), grouped(file.count), unit_word(*file.tokenizer),
-                           static_cast<double>(file.bytes) / static_cast<double>(file.count)));
+  std::string words = fmt::format("tokenized {}: {}", file.name, counted(file.bytes, "byte"));
+  if (const std::string unit = unit_word(*file.tokenizer); unit != "bytes") {
+    words += fmt::format(" are {} {}, {:.2f} bytes each", grouped(file.count), unit,
+                         static_cast<double>(file.bytes) / static_cast<double>(file.count));
+  }
+  session.did(words);
   return cli::kDone;
 }
 

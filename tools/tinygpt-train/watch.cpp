@@ -63,15 +63,13 @@ void TrainingWatch::follow_pooled() {
 
 void TrainingWatch::on_evaluation(const EvaluationPoint& point, bool /*best*/) {
   since_ = Clock::now();
+  std::string line = evaluation_line(plan_.task, point, plan_.settings.trainer.steps);
   if (point.step == 0) {
     const auto vocab_size = plan_.config.vocab_size;
-    session_.note(
-        fmt::format("loss {:.4f} before the first update; ln {} = {:.4f} is that of "
-                    "knowing nothing",
-                    point.loss, vocab_size, std::log(static_cast<double>(vocab_size))));
-    return;
+    line += fmt::format("  (knowing nothing: ln {} = {:.4f})", vocab_size,
+                        std::log(static_cast<double>(vocab_size)));
   }
-  progress_->say(evaluation_line(plan_.task, point, plan_.settings.trainer.steps));
+  progress_->say(line);
 }
 
 void TrainingWatch::on_unusual_start(double loss, double uniform) {
