@@ -82,8 +82,15 @@ void parallel_shares(Index count, int threads, IndexTask task) {
   {
     const int worker = omp_get_thread_num();
     for (int turn = 0; turn < workers; ++turn) {
-      Share& share = shares[static_cast<std::size_t>((worker + turn) % workers)];
-      for (Index index = share.next++; index < share.end; index = share.next++) {
+      const int owner = (worker + turn) % workers;
+      Share& share = shares[static_cast<std::size_t>(owner)];
+      // The last index is left to its owner, if that runs at all: it is about to take it, and what
+      // is taken away has to travel from its cache to this one, and back the next time.
+      const bool left = owner != worker && owner < omp_get_num_threads();
+      const Index end = left ? share.end - 1 : share.end;
+      while (share.next < end) {
+        const Index index = share.next++;
+        if (index >= share.end) break;
         try {
           task(index, worker);
         } catch (...) {

@@ -36,7 +36,7 @@ void parallel_for(Index count, int threads, IndexTask task);
 
 /// The same where a task's memory is read again and again, as weights are in decoding: each worker
 /// begins with its own share of the indices, the same one in every call, and only then helps
-/// others. So its part of a matrix stays in its own cache.
+/// others who are more than one index behind. So its part of a matrix stays in its own cache.
 void parallel_shares(Index count, int threads, IndexTask task);
 
 }  // namespace attn

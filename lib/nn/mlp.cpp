@@ -36,18 +36,30 @@ Mlp<T>::Mlp(ParamStore<T>& store, const std::string& name, Index dim, Index hidd
 
 template <class T>
 Matrix<T> Mlp<T>::forward(const Pass<T>& pass, In<T> x, MlpTape<T>* tape) const {
-  Matrix<T> first = first_.forward(pass, x);
+  // Of one number, in multiplications.
+  constexpr Index kActivation = 32;
+  Matrix<T> first;
   Matrix<T> up;
-  Matrix<T> active = pass.arena().template matrix<T>(first.rows(), first.cols());
   if (up_) {
-    up = up_->forward(pass, x);
-    swiglu<T>(first, up, active);
-  } else if (tape != nullptr) {
-    // The derivative shares most of the work, and backward needs nothing else of fc1's output.
-    activate_with_slope<T>(elementwise(activation_), first, active, first);
+    const auto both = Linear<T>::template forward_each<2>(pass, x, {&first_, &*up_});
+    first = both[0];
+    up = both[1];
   } else {
-    activate<T>(elementwise(activation_), first, active);
+    first = first_.forward(pass, x);
   }
+  const Matrix<T> active = pass.arena().template matrix<T>(first.rows(), first.cols());
+  for_row_blocks(pass, first.rows(), kActivation * first.cols(), [&](Index row, Index count) {
+    const Matrix<T> from = first.row_block(row, count);
+    const Matrix<T> to = active.row_block(row, count);
+    if (up_) {
+      swiglu<T>(from, up.row_block(row, count), to);
+    } else if (tape != nullptr) {
+      // The derivative shares most of the work, and backward needs nothing else of fc1's output.
+      activate_with_slope<T>(elementwise(activation_), from, to, from);
+    } else {
+      activate<T>(elementwise(activation_), from, to);
+    }
+  });
   if (tape != nullptr) *tape = {x, first, up, active};
   return last_.forward(pass, active);
 }

@@ -21,11 +21,18 @@ Matrix<T> Norm<T>::forward(const Pass<T>& pass, In<T> x, NormTape<T>* tape) cons
   T* mean = pass.arena().template allocate<T>(x.rows());
   T* rstd = pass.arena().template allocate<T>(x.rows());
   const T* weight = pass.values + weight_.offset;
-  if (type_ == NormType::kLayerNorm) {
-    layer_norm<T>(x, weight, bias_ ? pass.values + bias_->offset : nullptr, eps_, y, mean, rstd);
-  } else {
-    rms_norm<T>(x, weight, eps_, y, rstd);
-  }
+  // Of one number, in multiplications.
+  constexpr Index kNorm = 32;
+  for_row_blocks(pass, x.rows(), kNorm * x.cols(), [&](Index row, Index count) {
+    const Matrix<const T> from = x.row_block(row, count);
+    const Matrix<T> to = y.row_block(row, count);
+    if (type_ == NormType::kLayerNorm) {
+      layer_norm<T>(from, weight, bias_ ? pass.values + bias_->offset : nullptr, eps_, to,
+                    mean + row, rstd + row);
+    } else {
+      rms_norm<T>(from, weight, eps_, to, rstd + row);
+    }
+  });
   if (tape != nullptr) *tape = {x, mean, rstd};
   return y;
 }

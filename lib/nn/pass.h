@@ -1,11 +1,13 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <map>
 #include <string>
 
 #include "core/arena.h"
+#include "core/parallel.h"
 #include "core/tensor.h"
 #include "nn/param_store.h"
 #include "ops/dropout.h"
@@ -20,6 +22,16 @@ struct Sequences {
 
   Index rows() const { return batch * seq_len; }
 };
+
+/// Which rows of its sequences a caller wants: all, or each one's last, as the next token's scores
+/// need no other.
+enum class RowsWanted { kAll, kLast };
+
+/// The last row of each sequence: a view that jumps over the others.
+template <class T>
+Matrix<T> last_rows(Matrix<T> x, const Sequences& rows) {
+  return {x.row(rows.seq_len - 1), rows.batch, x.cols(), x.stride() * rows.seq_len};
+}
 
 /// Memory and threads of a forward pass. One arena for its caller and one for each worker.
 class Workspace {
@@ -90,6 +102,17 @@ struct Pass {
 
   Arena& arena() const { return work.arena(); }
 };
+
+/// Calls task(first, count) for blocks of a pass's rows, which threads share: for what a layer does
+/// to each row by itself. `cost`: of a row, in multiplications; few rows make one block.
+template <class T, class Task>
+void for_row_blocks(const Pass<T>& pass, Index rows, Index cost, const Task& task) {
+  constexpr Index kBlockRows = 32;
+  if (pass.work.threads_for(rows * cost) == 1) return task(Index{0}, rows);
+  parallel_for((rows + kBlockRows - 1) / kBlockRows, pass.work.threads(), [&](Index i, int) {
+    task(i * kBlockRows, std::min(kBlockRows, rows - i * kBlockRows));
+  });
+}
 
 /// What every layer's backward needs: it adds to gradients, a flat buffer of the store's layout.
 template <class T>
