@@ -88,14 +88,19 @@ Index ModelSubject::weight_bytes() const {
   return (counts.total - tables) * Index{sizeof(float)};
 }
 
-// The head is asked for the last row alone.
+// The head is asked for the last row alone, and so is the last block but for keys and values.
 double ModelSubject::flops(Index past, Index count) const {
   const auto real = [](Index value) { return static_cast<double>(value); };
   const double head = 2.0 * real(config_.dim) * real(config_.vocab_size);
   const double matrices = forward_flops_per_token(config_, 1) -
                           4.0 * real(config_.depth) * real(config_.heads) * real(config_.head_dim) -
                           head;
-  return matrices * real(count) + head + attention_flops(past, count);
+  const double depth = real(config_.depth);
+  const double block = matrices / depth;
+  const double keys = 4.0 * real(config_.dim) * real(config_.kv_heads) * real(config_.head_dim);
+  const double before = (depth - 1) * (block * real(count) + attention_flops(past, count) / depth);
+  const double last = attention_flops(past + count - 1, 1) / depth;
+  return before + keys * real(count) + block - keys + last + head;
 }
 
 }  // namespace attn

@@ -60,7 +60,11 @@ Matrix<T> Stack<T>::places_from(const Pass<T>& pass, Index pos0, Index count) co
     return positions_->forward(pass, std::span<const Index>(at, static_cast<std::size_t>(count)));
   }
   const Matrix<T> places = pass.arena().template matrix<T>(count, dim_);
-  sinusoidal_positions<T>(kSineBase, pos0, places);
+  // Of one number, in multiplications.
+  constexpr Index kSine = 128;
+  for_row_blocks(pass, count, kSine * dim_, [&](Index row, Index rows) {
+    sinusoidal_positions<T>(kSineBase, pos0 + row, places.row_block(row, rows));
+  });
   return places;
 }
 
@@ -87,8 +91,8 @@ void Stack<T>::look(const Pass<T>& pass, const std::string& what, In<T> x,
 
 template <class T>
 Matrix<T> Stack<T>::forward(const Pass<T>& pass, std::span<const Index> ids, const Sequences& rows,
-                            const Context<T>* context, KvCache<T>* cache,
-                            StackTape<T>* tape) const {
+                            const Context<T>* context, KvCache<T>* cache, StackTape<T>* tape,
+                            RowsWanted wanted) const {
   require_shape(static_cast<Index>(ids.size()) == rows.rows(), "stack: number of ids");
   require_shape(cache == nullptr || cache->layers() == static_cast<Index>(blocks_.size()),
                 "stack: layers of the cache");
@@ -100,6 +104,8 @@ Matrix<T> Stack<T>::forward(const Pass<T>& pass, std::span<const Index> ids, con
   Matrix<T> x = embed(pass, ids, rows, cache, tape);
   drop_sequences<T>(pass.dropout, tokens_.weight(), rows, x);
   look(pass, "embedding", x, rows);
+  // Whoever looks sees all rows.
+  const bool all = wanted == RowsWanted::kAll || pass.probe != nullptr || pass.dropout != nullptr;
   for (std::size_t i = 0; i < blocks_.size(); ++i) {
     const auto layer = static_cast<Index>(i);
     KvSlot<T>* self = cache != nullptr ? &cache->self(layer) : nullptr;
@@ -109,8 +115,15 @@ Matrix<T> Stack<T>::forward(const Pass<T>& pass, std::span<const Index> ids, con
     } else {
       // Without a tape a block's rows are given back as it ends: memory does not grow with depth.
       const Arena::Scope scope(pass.arena());
-      const Matrix<T> y = blocks_[i].forward(pass, x, rows, context, self, cross, nullptr);
-      for (Index row = 0; row < x.rows(); ++row) std::copy_n(y.row(row), dim_, x.row(row));
+      const bool last = !all && i + 1 == blocks_.size();
+      const Matrix<T> y = blocks_[i].forward(pass, x, rows, context, self, cross, nullptr,
+                                             last ? RowsWanted::kLast : RowsWanted::kAll);
+      x = x.row_block(0, y.rows());
+      // Of one number, in multiplications: memory is what it waits for.
+      constexpr Index kCopy = 32;
+      for_row_blocks(pass, x.rows(), kCopy * dim_, [&](Index row, Index count) {
+        for (Index r = row; r < row + count; ++r) std::copy_n(y.row(r), dim_, x.row(r));
+      });
     }
     look(pass, "blocks." + std::to_string(i), x, rows);
   }
@@ -118,7 +131,8 @@ Matrix<T> Stack<T>::forward(const Pass<T>& pass, std::span<const Index> ids, con
     x = norm_->forward(pass, x, tape != nullptr ? &tape->norm : nullptr);
     look(pass, "norm", x, rows);
   }
-  return x;
+  const bool to_cut = wanted == RowsWanted::kLast && x.rows() > rows.batch;
+  return to_cut ? last_rows(x, rows) : x;
 }
 
 template <class T>

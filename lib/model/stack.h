@@ -40,9 +40,12 @@ class Stack {
 
   /// ids (rows.batch * rows.seq_len) -> (rows, dim). With a cache, a
   /// sequence's first row stands at position cache->length(sequence). Cache, tape and context may
-  /// be null. Without a tape the memory in use does not grow with depth.
+  /// be null. Without a tape the memory in use does not grow with depth. Of kLast the result is
+  /// (rows.batch, dim), and the last block leaves out what no other row is wanted for; without a
+  /// tape.
   Matrix<T> forward(const Pass<T>& pass, std::span<const Index> ids, const Sequences& rows,
-                    const Context<T>* context, KvCache<T>* cache, StackTape<T>* tape) const;
+                    const Context<T>* context, KvCache<T>* cache, StackTape<T>* tape,
+                    RowsWanted wanted = RowsWanted::kAll) const;
 
   /// Adds to the parameters' gradients and, with cross-attention, to d_context.
   void backward(const BackwardPass<T>& pass, const StackTape<T>& tape, In<T> d_y,

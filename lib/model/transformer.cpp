@@ -94,16 +94,12 @@ Matrix<T> Transformer<T>::forward(const Pass<T>& pass, const TokenInput& input, 
                                     tape != nullptr ? &tape->encoder : nullptr);
     }
   }
-  Matrix<T> features = decoder_->forward(pass, input.ids, rows, encoder_ ? &context : nullptr,
-                                         cache, tape != nullptr ? &tape->decoder : nullptr);
+  const Matrix<T> features =
+      decoder_->forward(pass, input.ids, rows, encoder_ ? &context : nullptr, cache,
+                        tape != nullptr ? &tape->decoder : nullptr, which);
   if (tape != nullptr) {
     tape->memory = context.x;
     tape->features = features;
-  }
-  if (which == LogitRows::kLast) {
-    // The view of every seq_len-th row: the stride jumps over the others.
-    features = Matrix<T>(features.row(rows.seq_len - 1), rows.batch, features.cols(),
-                         features.stride() * rows.seq_len);
   }
   return head_->forward(pass, features);
 }

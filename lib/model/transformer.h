@@ -30,7 +30,7 @@ struct TransformerTape {
 };
 
 /// Which rows' logits are wanted: of all, or of each sequence's last.
-enum class LogitRows { kAll, kLast };
+using LogitRows = RowsWanted;
 
 /// A whole transformer: one stack (decoder or encoder) or two, and the head. Training, prefill,
 /// cached decoding and attention maps are the same forward with different companions.

@@ -1,17 +1,7 @@
 #include "nn/attention.h"
 
-#include <algorithm>
-
-#include "core/parallel.h"
-
 namespace attn {
 namespace {
-
-// Queries of one call of attend: the unit that threads share. Fixed, because a row's bits may
-// depend on the rows it was computed with.
-constexpr Index kQueryBlock = 128;
-// What reading a cached number costs, in multiplications.
-constexpr Index kReading = 16;
 
 std::string joined(const std::string& name, const char* part) {
   return name.empty() ? part : name + "." + part;
@@ -84,113 +74,10 @@ std::optional<ShortAttention<T>> Attention<T>::short_call(const Sequences& rows,
   return call.fits() ? std::optional(call) : std::nullopt;
 }
 
-// Key-value heads first .. first + count - 1, with the query heads that read them. No head knows of
-// another, so the bits are those of all heads together.
-template <class T>
-struct HeadPart {
-  HeadShape shape;
-  Index first = 0;
-
-  HeadPart(const HeadShape& all, Index part, Index parts)
-      : shape(all), first(all.kv_heads * part / parts) {
-    shape.kv_heads = all.kv_heads * (part + 1) / parts - first;
-    shape.heads = shape.kv_heads * all.group();
-  }
-  // Of outputs, too.
-  template <class U>
-  Matrix<U> of_queries(Matrix<U> x) const {
-    return x.col_block(first * shape.group() * shape.head_dim, shape.heads * shape.head_dim);
-  }
-  std::span<const KvRun<T>> of_runs(std::span<const KvRun<T>> runs, Arena& arena) const {
-    auto* const made = arena.allocate<KvRun<T>>(static_cast<Index>(runs.size()));
-    const Index at = first * shape.head_dim;
-    const Index width = shape.kv_heads * shape.head_dim;
-    std::transform(runs.begin(), runs.end(), made, [&](const KvRun<T>& run) {
-      return KvRun<T>{run.k.col_block(at, width), run.v.col_block(at, width)};
-    });
-    return {made, runs.size()};
-  }
-};
-
-// mixed = softmax(scores) values for every sequence, in blocks of queries, or of heads too, that
-// threads share.
-template <class T>
-void Attention<T>::mix(const Pass<T>& pass, In<T> q, const Sequences& rows,
-                       const Sequences& source_rows, std::span<const Keys> keys, Matrix<T> mixed,
-                       T* lse) const {
-  const Index heads = shape_.heads;
-  const Index q_len = rows.seq_len;
-  Index kv_len = 0;
-  for (const Keys& one : keys) kv_len = std::max(kv_len, one.rows);
-  T* weights = nullptr;
-  if (pass.probe != nullptr && pass.probe->want_weights) {
-    for (const Keys& one : keys) {
-      require_shape(one.rows == kv_len, "attention: weights of sequences of unequal length");
-    }
-    Tensor<T>& kept = pass.probe->weights[name_];
-    kept = Tensor<T>({rows.batch, heads, q_len, kv_len});
-    weights = kept.data();
-  }
-  const Index blocks = (q_len + kQueryBlock - 1) / kQueryBlock;
-  const int threads = pass.work.threads_for(std::max(q_len, kReading) * rows.batch * 2 *
-                                            shape_.kv_heads * shape_.head_dim * kv_len);
-  if (threads > 1 && lse == nullptr && weights == nullptr && pass.dropout == nullptr) {
-    // One row reads what lies side by side; many rows are work enough for small parts.
-    const Index parts = std::min<Index>(shape_.kv_heads, q_len == 1 ? threads : 4 * threads);
-    return mix_parts(pass, q, rows, source_rows, keys, mixed, parts, threads);
-  }
-  parallel_for(rows.batch * blocks, threads, [&](Index task, int worker) {
-    Arena& arena = pass.work.worker(worker);
-    const Arena::Scope scope(arena);
-    const Index sequence = task / blocks;
-    const Index first = task % blocks * kQueryBlock;
-    const Index count = std::min(kQueryBlock, q_len - first);
-    const Keys& seen = keys[static_cast<std::size_t>(sequence)];
-    AttendProbe<T> probe;
-    if (lse != nullptr) probe.lse = arena.allocate<T>(heads * count);
-    if (weights != nullptr) probe.weights = arena.allocate<T>(heads * count * kv_len);
-    const Index row = sequence * q_len + first;
-    attend<T>(shape_, q.row_block(row, count), seen.runs,
-              mask(source_rows, sequence, seen.offset + first, pass.dropout, first),
-              mixed.row_block(row, count), probe, arena);
-    for (Index head = 0; head < heads; ++head) {
-      const Index to = (sequence * heads + head) * q_len + first;
-      if (lse != nullptr) std::copy_n(probe.lse + head * count, count, lse + to);
-      if (weights != nullptr) {
-        std::copy_n(probe.weights + head * count * kv_len, count * kv_len, weights + to * kv_len);
-      }
-    }
-  });
-}
-
-template <class T>
-void Attention<T>::mix_parts(const Pass<T>& pass, In<T> q, const Sequences& rows,
-                             const Sequences& source_rows, std::span<const Keys> keys,
-                             Matrix<T> mixed, Index parts, int threads) const {
-  const Index q_len = rows.seq_len;
-  const Index blocks = (q_len + kQueryBlock - 1) / kQueryBlock;
-  parallel_shares(rows.batch * blocks * parts, threads, [&](Index task, int worker) {
-    Arena& arena = pass.work.worker(worker);
-    const Arena::Scope scope(arena);
-    // The first parts of all blocks come before the second ones: later blocks see more.
-    const HeadPart<T> part(shape_, task / (rows.batch * blocks), parts);
-    const Index block = task % (rows.batch * blocks);
-    const Index sequence = block / blocks;
-    const Index first = block % blocks * kQueryBlock;
-    const Index count = std::min(kQueryBlock, q_len - first);
-    const Keys& seen = keys[static_cast<std::size_t>(sequence)];
-    const Index row = sequence * q_len + first;
-    AttendMask<T> masked = mask(source_rows, sequence, seen.offset + first, nullptr, first);
-    if (masked.alibi_slopes != nullptr) masked.alibi_slopes += part.first * shape_.group();
-    attend<T>(part.shape, part.of_queries(q.row_block(row, count)), part.of_runs(seen.runs, arena),
-              masked, part.of_queries(mixed.row_block(row, count)), {}, arena);
-  });
-}
-
 template <class T>
 Matrix<T> Attention<T>::forward(const Pass<T>& pass, In<T> x, const Sequences& rows,
-                                const Context<T>* context, KvSlot<T>* slot,
-                                AttentionTape<T>* tape) const {
+                                const Context<T>* context, KvSlot<T>* slot, AttentionTape<T>* tape,
+                                RowsWanted wanted) const {
   require_shape(x.rows() == rows.rows() && rows.batch >= 1 && rows.seq_len >= 1,
                 "attention: rows of x");
   require_shape(config_.cross == (context != nullptr),
@@ -199,6 +86,9 @@ Matrix<T> Attention<T>::forward(const Pass<T>& pass, In<T> x, const Sequences& r
                 "attention: a tape or dropout beside a cache");
   require_shape(slot == nullptr || config_.cross || rows.key_mask == nullptr,
                 "attention: a key mask beside a cache");
+  require_shape(wanted == RowsWanted::kAll ||
+                    (tape == nullptr && pass.dropout == nullptr && pass.probe == nullptr),
+                "attention: last rows beside a tape, dropout or a probe");
   const Matrix<const T> source = config_.cross ? context->x : x;
   Sequences source_rows = config_.cross ? context->rows : rows;
   // A context is projected once, when its slot is empty; later calls need only its mask.
@@ -208,29 +98,45 @@ Matrix<T> Attention<T>::forward(const Pass<T>& pass, In<T> x, const Sequences& r
                                                      : source.rows() == source_rows.rows()),
       "attention: rows of the context");
 
+  // The rows that ask, and how many of their sequence stand before the first of them.
+  const bool last = wanted == RowsWanted::kLast && rows.seq_len > 1;
+  const Matrix<const T> asking = last ? last_rows(x, rows) : x;
+  const Sequences queries = last ? Sequences{rows.batch, 1, nullptr} : rows;
+  const Index skipped = rows.seq_len - queries.seq_len;
+
   // The place of each sequence's first row.
   Arena& arena = pass.arena();
   const bool goes_on = slot != nullptr && !config_.cross;
   Index* pos0 = arena.template allocate<Index>(rows.batch);
   for (Index i = 0; i < rows.batch; ++i) pos0[i] = goes_on ? slot->length(i) : 0;
-  const auto rotate = [&](Matrix<T> turned) {
+  const auto rotate = [&](Matrix<T> turned, Index seq_len, Index first) {
     for (Index i = 0; rotary_ && i < rows.batch; ++i) {
-      rotary_->rotate(pos0[i], turned.row_block(i * rows.seq_len, rows.seq_len));
+      rotary_->rotate(pos0[i] + first, turned.row_block(i * seq_len, seq_len));
     }
   };
-  Matrix<T> q = q_proj_.forward(pass, x);
-  rotate(q);
-
+  Matrix<T> q;
   Matrix<T> k;
   Matrix<T> v;
+  if (!config_.cross && !last) {
+    const auto all = Linear<T>::template forward_each<3>(pass, x, {&q_proj_, &k_proj_, &v_proj_});
+    q = all[0];
+    k = all[1];
+    v = all[2];
+  } else {
+    q = q_proj_.forward(pass, asking);
+    if (!remembered) {
+      const auto both = Linear<T>::template forward_each<2>(pass, source, {&k_proj_, &v_proj_});
+      k = both[0];
+      v = both[1];
+    }
+  }
+  rotate(q, queries.seq_len, skipped);
   if (!remembered) {
-    k = k_proj_.forward(pass, source);
-    v = v_proj_.forward(pass, source);
     if (pass.counts != nullptr) count_keys(*pass.counts, source_rows);
-    rotate(k);
+    rotate(k, source_rows.seq_len, 0);
     if (slot != nullptr) slot->append(k, v, source_rows);
   }
-  Matrix<T> mixed = arena.template matrix<T>(x.rows(), shape_.heads * shape_.value_dim);
+  Matrix<T> mixed = arena.template matrix<T>(asking.rows(), shape_.heads * shape_.value_dim);
   T* lse = nullptr;
   if (tape != nullptr) {
     lse = arena.template allocate<T>(x.rows() * shape_.heads);
@@ -238,7 +144,7 @@ Matrix<T> Attention<T>::forward(const Pass<T>& pass, In<T> x, const Sequences& r
   }
   const bool looked_at = pass.probe != nullptr && pass.probe->want_weights;
   const auto call = short_call(rows, pass.dropout);
-  if (call && slot == nullptr && !looked_at) {
+  if (call && slot == nullptr && !looked_at && !last) {
     attend_short<T>(*call, q, k, v, mixed, lse, arena);
     return out_proj_.forward(pass, mixed);
   }
@@ -246,16 +152,16 @@ Matrix<T> Attention<T>::forward(const Pass<T>& pass, In<T> x, const Sequences& r
   for (Index i = 0; i < rows.batch; ++i) {
     if (slot != nullptr) {
       const Index first = slot->first(i);
-      keys[i] = {slot->runs(i, arena), slot->length(i) - first, pos0[i] - first};
+      keys[i] = {slot->runs(i, arena), slot->length(i) - first, pos0[i] - first + skipped};
       continue;
     }
     const Index first = i * source_rows.seq_len;
     auto* run = arena.template allocate<KvRun<T>>(1);
     *run = {k.row_block(first, source_rows.seq_len), v.row_block(first, source_rows.seq_len)};
-    keys[i] = {{run, 1}, source_rows.seq_len, 0};
+    keys[i] = {{run, 1}, source_rows.seq_len, skipped};
   }
 
-  mix(pass, q, rows, source_rows, {keys, static_cast<std::size_t>(rows.batch)}, mixed, lse);
+  mix(pass, q, queries, source_rows, {keys, static_cast<std::size_t>(rows.batch)}, mixed, lse);
   return out_proj_.forward(pass, mixed);
 }
 

@@ -67,8 +67,11 @@ class Attention {
   /// holds, a sequence's first row standing at position slot->length(sequence); cross-attention
   /// projects the context only when the slot is empty. tape may be null; a tape or dropout beside a
   /// slot is a ShapeError. Dropout hides attention weights; the residual's own is the block's.
+  /// Of kLast the result is (rows.batch, dim): only the last rows ask, of all rows' keys; without
+  /// tape, dropout or a probe.
   Matrix<T> forward(const Pass<T>& pass, In<T> x, const Sequences& rows, const Context<T>* context,
-                    KvSlot<T>* slot, AttentionTape<T>* tape) const;
+                    KvSlot<T>* slot, AttentionTape<T>* tape,
+                    RowsWanted wanted = RowsWanted::kAll) const;
 
   /// What forward does of self-attention beside arithmetic: counts the rows that the key projection
   /// would multiply, and takes their room in the slot, if there is one.

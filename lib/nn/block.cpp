@@ -11,14 +11,19 @@ AttentionConfig crossing(AttentionConfig config) {
 }
 
 // The two placements, once for all three parts of a block. `part` is forward of what stands in
-// the residual; its result is its own, so dropout and the sum are taken in place.
+// the residual; its result is its own, so dropout and the sum are taken in place. It may be of
+// fewer rows than x: of `kept`, which are `rows`.
 template <class T, class Part>
 Matrix<T> residual(const Pass<T>& pass, NormPlacement placement, const Norm<T>& norm, In<T> x,
-                   const Sequences& rows, NormTape<T>* tape, const Part& part) {
+                   In<T> kept, const Sequences& rows, NormTape<T>* tape, const Part& part) {
   const bool pre = placement == NormPlacement::kPre;
   Matrix<T> sum = part(pre ? norm.forward(pass, x, tape) : x);
   drop_sequences<T>(pass.dropout, norm.weight(), rows, sum);
-  add<T>(x, sum);
+  // Of one number, in multiplications: memory is what it waits for.
+  constexpr Index kAddition = 32;
+  for_row_blocks(pass, sum.rows(), kAddition * sum.cols(), [&](Index row, Index count) {
+    add<T>(kept.row_block(row, count), sum.row_block(row, count));
+  });
   return pre ? sum : norm.forward(pass, sum, tape);
 }
 
@@ -78,21 +83,25 @@ Block<T>::Block(ParamStore<T>& store, const std::string& name, const BlockConfig
 template <class T>
 Matrix<T> Block<T>::forward(const Pass<T>& pass, In<T> x, const Sequences& rows,
                             const Context<T>* context, KvSlot<T>* self_slot, KvSlot<T>* cross_slot,
-                            BlockTape<T>* tape) const {
+                            BlockTape<T>* tape, RowsWanted wanted) const {
   require_shape(cross_attn_.has_value() == (context != nullptr), "block: context");
-  Matrix<const T> y = residual<T>(
-      pass, placement_, norm1_, x, rows, tape ? &tape->norm1 : nullptr, [&](In<T> part) {
-        return attn_.forward(pass, part, rows, nullptr, self_slot, tape ? &tape->attn : nullptr);
-      });
+  const bool last = wanted == RowsWanted::kLast;
+  const Matrix<const T> kept = last ? last_rows(x, rows) : x;
+  const Sequences left = last ? Sequences{rows.batch, 1, nullptr} : rows;
+  Matrix<const T> y = residual<T>(pass, placement_, norm1_, x, kept, left,
+                                  tape ? &tape->norm1 : nullptr, [&](In<T> part) {
+                                    return attn_.forward(pass, part, rows, nullptr, self_slot,
+                                                         tape ? &tape->attn : nullptr, wanted);
+                                  });
   if (cross_attn_) {
-    y = residual<T>(pass, placement_, *norm_cross_, y, rows, tape ? &tape->norm_cross : nullptr,
+    y = residual<T>(pass, placement_, *norm_cross_, y, y, left, tape ? &tape->norm_cross : nullptr,
                     [&](In<T> part) {
-                      return cross_attn_->forward(pass, part, rows, context, cross_slot,
+                      return cross_attn_->forward(pass, part, left, context, cross_slot,
                                                   tape ? &tape->cross_attn : nullptr);
                     });
   }
   return residual<T>(
-      pass, placement_, norm2_, y, rows, tape ? &tape->norm2 : nullptr,
+      pass, placement_, norm2_, y, y, left, tape ? &tape->norm2 : nullptr,
       [&](In<T> part) { return mlp_.forward(pass, part, tape ? &tape->mlp : nullptr); });
 }
 

@@ -43,9 +43,10 @@ class Block {
         std::shared_ptr<const Rotary<T>> rotary);
 
   /// x (rows, dim) -> the same shape. Slots and tape may be null; context is null without
-  /// cross-attention.
+  /// cross-attention. Of kLast the result is (rows.batch, dim), as Attention's.
   Matrix<T> forward(const Pass<T>& pass, In<T> x, const Sequences& rows, const Context<T>* context,
-                    KvSlot<T>* self_slot, KvSlot<T>* cross_slot, BlockTape<T>* tape) const;
+                    KvSlot<T>* self_slot, KvSlot<T>* cross_slot, BlockTape<T>* tape,
+                    RowsWanted wanted = RowsWanted::kAll) const;
 
   /// Adds to the parameters' gradients, to d_x and, with cross-attention, to d_context.
   void backward(const BackwardPass<T>& pass, const BlockTape<T>& tape, In<T> d_y, Matrix<T> d_x,

@@ -55,8 +55,11 @@ def layer_flops(dim, tokens):
 
 
 def prompt_flops(dim, depth, vocab, length):
-    """Of a prompt in one pass, of whose last token logits are wanted: forward of training_flops."""
-    return length * (24 * dim**2 + 2 * (length + 1) * dim) * depth + 2 * dim * vocab
+    """Of a prompt in one pass, of whose last token logits are wanted: forward of training_flops, but
+    for the last block, where other rows have keys and values only."""
+    block = length * (24 * dim**2 + 2 * (length + 1) * dim)
+    last = length * 4 * dim**2 + 20 * dim**2 + 4 * length * dim
+    return block * (depth - 1) + last + 2 * dim * vocab
 
 
 def decode_bytes(dim, depth, vocab, length):

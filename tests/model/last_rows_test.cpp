@@ -1,0 +1,92 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "model/configurations.h"
+
+// Where only the last rows' logits are wanted, the last block leaves out the others: the same
+// logits, and the same keys and values behind them.
+
+namespace attn {
+namespace {
+
+using testing::configurations;
+
+constexpr Index kBatch = 2;
+constexpr Index kLength = 9;
+constexpr Index kSourceLength = 4;
+
+struct Problem {
+  Transformer<float> model;
+  std::vector<Index> ids, source;
+  std::vector<std::uint8_t> source_mask = {1, 1, 1, 1, 1, 1, 0, 0};
+
+  explicit Problem(const ModelConfig& config)
+      : model(config), ids(testing::some_ids(kBatch * kLength, config.vocab_size, 1)) {
+    testing::scramble(model.params(), 2);
+    if (config.arch == Arch::kEncoderDecoder) {
+      source = testing::some_ids(kBatch * kSourceLength, config.source_vocab_size, 3);
+    }
+  }
+  TokenInput input(const std::vector<Index>& cut) const {
+    TokenInput made{cut, {kBatch, static_cast<Index>(cut.size()) / kBatch, nullptr}, source, {}};
+    if (!source.empty()) made.source_rows = {kBatch, kSourceLength, source_mask.data()};
+    return made;
+  }
+  KvCache<float> cache() const {
+    return model.make_cache(kBatch, kLength + 1, source.empty() ? 0 : kSourceLength);
+  }
+};
+
+// Some units of float's last place: a product of one row is summed in another order than one of
+// nine.
+void expect_near(In<float> expected, In<float> got) {
+  float most = 0;
+  for (Index i = 0; i < expected.size(); ++i) {
+    most = std::max(most, std::abs(expected.data()[i]));
+  }
+  ASSERT_EQ(got.rows(), expected.rows());
+  for (Index row = 0; row < got.rows(); ++row) {
+    for (Index i = 0; i < got.cols(); ++i) {
+      ASSERT_NEAR(got(row, i), expected(row, i), 1e-5F * most) << "row " << row << ", logit " << i;
+    }
+  }
+}
+
+TEST(LastRows, TheirLogitsAreThoseOfAllRows) {
+  for (const auto& configuration : configurations()) {
+    SCOPED_TRACE(configuration.name);
+    const Problem p(configuration.model);
+    Workspace work;
+    const Pass<float> pass = p.model.pass(work);
+    const Matrix<float> all = p.model.forward(pass, p.input(p.ids), nullptr, nullptr);
+    const Matrix<float> last =
+        p.model.forward(pass, p.input(p.ids), nullptr, nullptr, LogitRows::kLast);
+    expect_near(last_rows(all, {kBatch, kLength, nullptr}), last);
+  }
+}
+
+TEST(LastRows, ACacheHoldsTheKeysOfAllRows) {
+  for (const auto& configuration : configurations()) {
+    if (configuration.model.arch == Arch::kEncoder) continue;
+    SCOPED_TRACE(configuration.name);
+    const Problem p(configuration.model);
+    Workspace work;
+    const Pass<float> pass = p.model.pass(work);
+    KvCache<float> of_all = p.cache();
+    KvCache<float> of_last = p.cache();
+    const Matrix<float> all = p.model.forward(pass, p.input(p.ids), &of_all, nullptr);
+    const Matrix<float> last =
+        p.model.forward(pass, p.input(p.ids), &of_last, nullptr, LogitRows::kLast);
+    expect_near(last_rows(all, {kBatch, kLength, nullptr}), last);
+    const Index places = configuration.model.max_positions;
+    if (places > 0 && places <= kLength) continue;
+    const std::vector<Index> next = {1, 2};
+    const Matrix<float> expected = p.model.forward(pass, p.input(next), &of_all, nullptr);
+    expect_near(expected, p.model.forward(pass, p.input(next), &of_last, nullptr));
+  }
+}
+
+}  // namespace
+}  // namespace attn
