@@ -172,7 +172,7 @@ void hold_there_and_back(const fs::path& folder, const TempFolder& work) {
       fmt::format("cd {} && mkdir out && tinygpt-import -i model.h5 --export out/{} -q > report && "
                   "tinygpt-import out/{} -o back.h5 -q > report && cmp model.h5 back.h5 && "
                   "rm -r out && mkdir out && tinygpt-import -i model.h5 --export out/half --dtype "
-                  "bf16 > report "
+                  "bf16 -q > report "
                   "&& tinygpt-import out/half -q -o half.h5 > report",
                   quoted(work.path()), quoted(name), quoted(name)));
   EXPECT_EQ(got.status, 0) << got.out << got.err;
