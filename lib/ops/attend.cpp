@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "ops/attend_kernels.h"
+#include "ops/attend_queries.h"
 #include "ops/decode_kernels.h"
 #include "ops/few_rows.h"
 #include "ops/run_walk.h"
@@ -294,6 +295,9 @@ void attend(const HeadShape& shape, In<T> q, std::span<const KvRun<T>> kv,
       shape, q, mask, out, probe, score_scale(mask, shape.head_dim), {kept, q.rows(), kv_rows}};
   const Arena::Scope scope(arena);
   if (q.rows() == 1) return attend_one_row(call, kv, arena);
+  if (fits_query_lanes(q.rows(), mask)) {
+    return attend_query_lanes<T>(shape, q, kv, mask, out, probe, arena);
+  }
   const Scratch<T> scratch(arena, q.rows(), std::min(kTileKeys, kv_rows), shape);
   for (Index head = 0; head < shape.heads; ++head) {
     attend_rows(call, kv, RowBlock{head, 0, q.rows(), false}, scratch);

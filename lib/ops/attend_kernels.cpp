@@ -10,6 +10,7 @@
 #define HWY_TARGET_INCLUDE "ops/attend_kernels.cpp"
 #include <hwy/foreach_target.h>
 
+#include "ops/attend_rows-inl.h"
 #include "ops/attend_softmax-inl.h"
 #include "ops/products-inl.h"
 

@@ -1,5 +1,4 @@
-// Softmax over a tile of scores, forward and backward, for attend_kernels.cpp. Included once a
-// target.
+// Softmax over a tile of scores, for attend_kernels.cpp. Included once a target.
 #if defined(ATTNTOOLS_OPS_ATTEND_SOFTMAX_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef ATTNTOOLS_OPS_ATTEND_SOFTMAX_INL_H
 #undef ATTNTOOLS_OPS_ATTEND_SOFTMAX_INL_H
@@ -7,102 +6,11 @@
 #define ATTNTOOLS_OPS_ATTEND_SOFTMAX_INL_H
 #endif
 
-#include "ops/attend_kernels.h"
-#include "ops/dropout-inl.h"
-#include "ops/simd-inl.h"
+#include "ops/attend_scores-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace attn {
 namespace HWY_NAMESPACE {
-
-template <class T>
-constexpr T kHidden = -std::numeric_limits<T>::infinity();
-
-// Products s[0 .. count) of one row become final scores, in the order of AttendMask; the first is
-// that of key `key`. Where `slope` is not null it receives 1 - tanh^2, the softcap's derivative.
-template <class T>
-HWY_INLINE void finish_scores(const AttendMask<T>& mask, T scale, Index head, Index row, Index key,
-                              T* s, Index count, T* slope) {
-  const Tag<T> d;
-  const auto by = hn::Set(d, scale);
-  if (mask.softcap == T{0}) {
-    transform<T>(
-        count, s, [=](auto v) HWY_ATTR { return hn::Mul(v, by); }, s);
-  } else {
-    const auto inverse = hn::Set(d, scale / mask.softcap);
-    const auto cap = hn::Set(d, mask.softcap);
-    const auto one = hn::Set(d, T{1});
-    transform<T>(
-        count, s, [=](auto v) HWY_ATTR { return tanh_of(hn::Mul(v, inverse)); }, s);
-    if (slope != nullptr) {
-      transform<T>(
-          count, slope, [=](auto t) HWY_ATTR { return hn::NegMulAdd(t, t, one); }, s);
-    }
-    transform<T>(
-        count, s, [=](auto t) HWY_ATTR { return hn::Mul(cap, t); }, s);
-  }
-  if (mask.alibi_slopes != nullptr) {
-    const auto falls = hn::Set(d, mask.alibi_slopes[head]);
-    const Index ahead = row + mask.offset - key;  // of the row's position over the first key
-    for_vectors<T>(count, [&](auto whole, Index i, Index n) HWY_ATTR {
-      const auto distance =
-          hn::Abs(hn::Sub(hn::Set(d, static_cast<T>(ahead - i)), hn::Iota(d, T{0})));
-      store<whole.value>(hn::NegMulAdd(falls, distance, load<whole.value>(s + i, n)), s + i, n);
-    });
-  }
-  // Hidden last and by replacement: a hidden key's product may be NaN.
-  if (mask.bias.data != nullptr) {
-    for (Index j = 0; j < count; ++j) {
-      const T bias = mask.bias.at(head, row, key + j);
-      s[j] = bias == kHidden<T> ? bias : s[j] + bias;
-    }
-  }
-  if (mask.allowed.data != nullptr) {
-    for (Index j = 0; j < count; ++j) {
-      if (mask.allowed.at(head, row, key + j) == 0) s[j] = kHidden<T>;
-    }
-  }
-}
-
-// True where the mask does nothing to a score but scale it.
-template <class T>
-HWY_INLINE bool only_scales(const AttendMask<T>& mask) {
-  return mask.softcap == T{0} && mask.alibi_slopes == nullptr && mask.bias.data == nullptr &&
-         mask.allowed.data == nullptr;
-}
-
-// Calls step(all, i, inside) for every vector that holds a lane of begin .. end - 1: `all` is
-// std::true_type where all its lanes do, else `inside` says which. Scratch rows are whole vectors.
-template <class T, class F>
-HWY_INLINE void for_range(KeyRange range, const F& step) {
-  const Tag<T> d;
-  const Index lanes = lanes_of<T>();
-  const auto from = [=](Index lane) HWY_ATTR {
-    return hn::FirstN(d, static_cast<size_t>(std::clamp<Index>(lane, 0, lanes)));
-  };
-  const auto edge = [&](Index i) HWY_ATTR {
-    step(std::false_type(), i, hn::AndNot(from(range.begin - i), from(range.end - i)));
-  };
-  Index i = range.begin / lanes * lanes;
-  if (i < range.begin) {
-    edge(i);
-    i += lanes;
-  }
-  for (; i + lanes <= range.end; i += lanes) step(std::true_type(), i, hn::FirstN(d, 0));
-  if (i < range.end) edge(i);
-}
-
-// Zeros in the vectors of a row that hold nothing of a range.
-template <class T>
-HWY_INLINE void clear_outside(KeyRange range, Index keys, T* row) {
-  const Tag<T> d;
-  const Index lanes = lanes_of<T>();
-  const auto zero = hn::Zero(d);
-  for (Index i = 0; i + lanes <= range.begin; i += lanes) hn::StoreU(zero, d, row + i);
-  for (Index i = (range.end + lanes - 1) / lanes * lanes; i < keys; i += lanes) {
-    hn::StoreU(zero, d, row + i);
-  }
-}
 
 // The largest of by * s. Where by is not negative that is by times the largest s: products and
 // their rounding keep the order.
@@ -368,97 +276,6 @@ void softmax_rows_of_tile(const AttendMask<T>& mask, T scale, const RowBlock& bl
     softmax_row_of_tile(s.row(r), s.cols(), range, by, state.largest[r], state.total[r],
                         state.factor[r], state.seen[r]);
   }
-}
-
-template <class T>
-void softmax_backward_rows_of_tile(const AttendMask<T>& mask, T scale, const RowBlock& block,
-                                   const KeyRange* ranges, Index key0, Matrix<T> s,
-                                   Matrix<T> d_weights, T* slopes, const T* lse, const T* common) {
-  const Tag<T> d;
-  const bool as_they_are = only_scales(mask);
-  const bool capped = mask.softcap != T{0};
-  const auto scale_by = hn::Set(d, scale);
-  const auto score_by = hn::Set(d, as_they_are ? scale : T{1});
-  for (Index r = 0; r < s.rows(); ++r) {
-    KeyRange range = ranges[r];
-    if (lse[r] == kHidden<T>) range.end = range.begin;
-    T* weights = s.row(r);
-    T* gradients = d_weights.row(r);
-    if (!as_they_are) {
-      finish_scores(mask, scale, block.head_of(r), block.row_of(r), key0 + range.begin,
-                    weights + range.begin, range.end - range.begin,
-                    capped ? slopes + range.begin : nullptr);
-    }
-    const auto shift = hn::Set(d, lse[r]);
-    const auto mean = hn::Set(d, common[r]);
-    for_range<T>(range, [&](auto all, Index i, auto inside) HWY_ATTR {
-      auto weight = exp_of(hn::Sub(hn::Mul(hn::LoadU(d, weights + i), score_by), shift));
-      if constexpr (!all.value) weight = hn::IfThenElseZero(inside, weight);
-      hn::StoreU(weight, d, weights + i);
-      auto gradient = hn::Mul(weight, hn::Sub(hn::LoadU(d, gradients + i), mean));
-      gradient = hn::Mul(gradient, scale_by);
-      if (capped) gradient = hn::Mul(gradient, hn::LoadU(d, slopes + i));
-      // 0 * NaN of a hidden key must be 0.
-      gradient = hn::IfThenZeroElse(hn::Eq(weight, hn::Zero(d)), gradient);
-      hn::StoreU(gradient, d, gradients + i);
-    });
-    clear_outside(range, s.cols(), weights);
-    clear_outside(range, s.cols(), gradients);
-  }
-}
-
-template <class T>
-void drop_rows_of_tile(const DropoutMask& mask, const RowBlock& block, const KeyRange* ranges,
-                       Index key0, Matrix<T> x) {
-  const RoundKeys keys(mask.key);
-  for (Index r = 0; r < x.rows(); ++r) {
-    const KeyRange range = ranges[r];
-    drop_columns(mask, keys, block.head_of(r), block.row_of(r), key0 + range.begin,
-                 range.end - range.begin, x.row(r) + range.begin);
-  }
-}
-
-template <class T>
-void scale_rows(const T* factors, Matrix<T> x) {
-  for (Index r = 0; r < x.rows(); ++r) {
-    if (factors[r] == T{1}) continue;
-    const auto by = hn::Set(Tag<T>(), factors[r]);
-    transform<T>(
-        x.cols(), x.row(r), [=](auto v) HWY_ATTR { return hn::Mul(v, by); }, x.row(r));
-  }
-}
-
-template <class T>
-void weights_row(const T* scores, Index count, T lse, T* weights) {
-  if (lse == kHidden<T>) {
-    std::fill(weights, weights + count, T{0});
-    return;
-  }
-  const auto shift = hn::Set(Tag<T>(), lse);
-  transform<T>(
-      count, weights, [=](auto v) HWY_ATTR { return exp_of(hn::Sub(v, shift)); }, scores);
-}
-
-template <class T>
-void dots_of_rows(Matrix<const T> a, Matrix<const T> b, T* dots) {
-  for (Index r = 0; r < a.rows(); ++r) {
-    dots[r] = sum_over<T>(
-        a.cols(), [](auto u, auto v) HWY_ATTR { return hn::Mul(u, v); }, a.row(r), b.row(r));
-  }
-}
-
-template <class T>
-bool finite(Matrix<const T> x) {
-  const Tag<T> d;
-  // 0 times anything finite adds 0, times anything else a NaN that stays.
-  auto sum = hn::Zero(d);
-  for (Index r = 0; r < x.rows(); ++r) {
-    const T* row = x.row(r);
-    for_vectors<T>(x.cols(), [&](auto whole, Index i, Index n) HWY_ATTR {
-      sum = hn::MulAdd(load<whole.value>(row + i, n), hn::Zero(d), sum);
-    });
-  }
-  return hn::GetLane(hn::SumOfLanes(d, sum)) == T{0};
 }
 
 }  // namespace HWY_NAMESPACE
