@@ -5,33 +5,12 @@
 
 #include "core/error.h"
 #include "core/text.h"
+#include "core/utf8.h"
 #include "io/array_file.h"
 #include "io/convert.h"
 #include "io/hdf5_path.h"
 
 namespace attn {
-namespace {
-
-void append_utf8(std::string& text, std::uint32_t c) {
-  const auto put = [&text](std::uint32_t byte) { text.push_back(static_cast<char>(byte)); };
-  if (c < 0x80) {
-    put(c);
-  } else if (c < 0x800) {
-    put(0xc0U | c >> 6U);
-    put(0x80U | (c & 0x3fU));
-  } else if (c < 0x10000) {
-    put(0xe0U | c >> 12U);
-    put(0x80U | (c >> 6U & 0x3fU));
-    put(0x80U | (c & 0x3fU));
-  } else {
-    put(0xf0U | c >> 18U);
-    put(0x80U | (c >> 12U & 0x3fU));
-    put(0x80U | (c >> 6U & 0x3fU));
-    put(0x80U | (c & 0x3fU));
-  }
-}
-
-}  // namespace
 
 const ArrayFile::Entry* ArrayFile::attribute_entry(std::string_view object,
                                                    const std::string& attribute) const {
@@ -65,7 +44,7 @@ std::string ArrayFile::text_of(const Entry& entry) const {
         c = c << 8U | std::to_integer<std::uint32_t>(bytes[at + from]);
       }
       constexpr std::uint32_t kReplacement = 0xfffd;
-      append_utf8(text, c <= 0x10ffff ? c : kReplacement);
+      text += utf8_character(c <= 0x10ffff ? c : kReplacement);
     }
   }
   const std::size_t last = text.find_last_not_of('\0');

@@ -8,7 +8,7 @@
 #include <unordered_map>
 
 #include "core/text.h"
-#include "text/utf8.h"
+#include "core/utf8.h"
 
 namespace attn {
 namespace {

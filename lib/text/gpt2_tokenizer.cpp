@@ -7,8 +7,8 @@
 
 #include "core/error.h"
 #include "core/text.h"
+#include "core/utf8.h"
 #include "text/gpt2_pieces.h"
-#include "text/utf8.h"
 #include "text/word_ids.h"
 
 namespace attn {

@@ -7,8 +7,8 @@
 
 #include "core/error.h"
 #include "core/text.h"
+#include "core/utf8.h"
 #include "io/xxh3.h"
-#include "text/utf8.h"
 
 namespace attn {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "core/error.h"
 #include "core/text.h"
-#include "text/utf8.h"
+#include "core/utf8.h"
 
 namespace attn {
 namespace {

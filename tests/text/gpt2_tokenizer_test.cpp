@@ -7,9 +7,9 @@
 
 #include "core/error.h"
 #include "core/rng.h"
+#include "core/utf8.h"
 #include "support/truth.h"
 #include "text/gpt2_pieces.h"
-#include "text/utf8.h"
 
 namespace attn {
 namespace {

@@ -8,10 +8,10 @@
 #include "core/counted.h"
 #include "core/error.h"
 #include "core/text.h"
+#include "core/utf8.h"
 #include "io/byte_source.h"
 #include "text/char_tokenizer.h"
 #include "text/id_tokenizer.h"
-#include "text/utf8.h"
 
 namespace attn {
 namespace {

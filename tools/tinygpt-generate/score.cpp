@@ -10,9 +10,9 @@
 #include "core/counted.h"
 #include "core/error.h"
 #include "core/text.h"
+#include "core/utf8.h"
 #include "io/byte_source.h"
 #include "model/scoring.h"
-#include "text/utf8.h"
 
 namespace attn {
 namespace {

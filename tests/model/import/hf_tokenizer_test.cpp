@@ -8,10 +8,10 @@
 #include <nlohmann/json.hpp>
 
 #include "core/error.h"
+#include "core/utf8.h"
 #include "support/process.h"
 #include "text/char_tokenizer.h"
 #include "text/gpt2_pieces.h"
-#include "text/utf8.h"
 
 namespace attn {
 namespace {
