@@ -4,11 +4,9 @@
 
 #include <algorithm>
 #include <cstring>
-#include <new>
 #include <optional>
 #include <stdexcept>
 #include <type_traits>
-#include <utility>
 
 #include "core/error.h"
 #include "core/text.h"
@@ -16,6 +14,7 @@
 #include "io/core_driver.h"
 #include "io/dimension_scale.h"
 #include "io/file_type.h"
+#include "io/growing_memory.h"
 #include "io/hdf5_attributes.h"
 #include "io/hdf5_library.h"
 #include "io/hdf5_path.h"
@@ -45,36 +44,12 @@ PropertyId without_times(hid_t kind) {
   return creation;
 }
 
-// The core driver's memory while the file is being built, and ours once it is closed.
-struct Buffer {
-  void* data = nullptr;
-  ~Buffer() { std::free(data); }
-};
-
-void* no_memory(size_t /*size*/, H5FD_file_image_op_t /*op*/, void* /*udata*/) {
-  return nullptr;
-}
-void* no_copy(void* /*to*/, const void* /*from*/, size_t /*size*/, H5FD_file_image_op_t /*op*/,
-              void* /*udata*/) {
-  return nullptr;
-}
-void* grow(void* /*data*/, size_t size, H5FD_file_image_op_t /*op*/, void* udata) {
-  auto* buffer = static_cast<Buffer*>(udata);
-  void* larger = std::realloc(buffer->data, size);
-  if (larger != nullptr) buffer->data = larger;
-  return larger;
-}
-herr_t keep(void* /*data*/, H5FD_file_image_op_t /*op*/, void* /*udata*/) {
-  return 0;
-}
-
 }  // namespace
 
 struct Hdf5Writer::Impl {
-  Impl() : buffer(std::make_unique<Buffer>()) {
+  Impl() : memory(std::make_unique<GrowingMemory>()) {
     const LibraryScope scope;
-    const PropertyId access =
-        core_driver_access({no_memory, no_copy, grow, keep, nullptr, nullptr, buffer.get()});
+    const PropertyId access = core_driver_access(memory->callbacks());
     const PropertyId creation = without_times(H5P_FILE_CREATE);
     file = FileId(H5Fcreate(image_name().c_str(), H5F_ACC_TRUNC, creation.get(), access.get()));
     require(file.valid(), "new file");
@@ -163,7 +138,7 @@ struct Hdf5Writer::Impl {
     return type;
   }
 
-  std::unique_ptr<Buffer> buffer;
+  std::unique_ptr<GrowingMemory> memory;
   FileId file;
   ContentDigest content;
   bool wants_digest = false;
@@ -323,7 +298,7 @@ Hdf5Image Hdf5Writer::finish() {
   // Not H5Fget_file_image for the bytes: it copies them, and 1.10.8 leaves a wrong checksum in the
   // superblocks of newer formats.
   made.file = FileId();
-  auto* data = static_cast<std::byte*>(std::exchange(made.buffer->data, nullptr));
+  std::byte* data = made.memory->take();
   Hdf5Image image(data, static_cast<std::size_t>(size));
   if (made.wants_digest) sign_image({data, static_cast<std::size_t>(size)});
   impl_ = std::make_unique<Impl>();
