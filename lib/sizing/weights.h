@@ -3,7 +3,6 @@
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
-#include <string_view>
 
 #include "core/index.h"
 
@@ -21,9 +20,5 @@ struct WeightCount {
 /// layers that predict further tokens). Nothing for another family; DataError that names the key
 /// where a size is missing.
 std::optional<WeightCount> weight_count(const nlohmann::json& config, const std::string& name);
-
-/// Bytes of the tensors of a safetensors index (model.safetensors.index.json): its total_size.
-/// Nothing where the text is no such index.
-std::optional<Index> safetensors_index_bytes(std::string_view text, const std::string& name);
 
 }  // namespace attn

@@ -2,7 +2,6 @@
 // huggingface.co, or the sum over the paper's shapes.
 
 #include "sizing/weights.h"
-#include "core/error.h"
 
 #include <gtest/gtest.h>
 
@@ -65,19 +64,6 @@ TEST(Weights, AreNotGuessed) {
   EXPECT_EQ(counted(R"({"model_type": "wonder", "vocab_size": 10})"), -1);
   EXPECT_EQ(known_model("glm-5").spec.parameters, 0);
   EXPECT_NE(known_model("glm-5").spec.no_parameters, "");
-}
-
-TEST(Weights, OfAnIndexAreItsTotal) {
-  EXPECT_EQ(safetensors_index_bytes(
-                R"({"metadata": {"total_size": 16060522496}, "weight_map": {"a": "b"}})", "i"),
-            16'060'522'496);
-  EXPECT_EQ(safetensors_index_bytes(
-                R"({"metadata": {"total_size": 1234.0}, "weight_map": {"a": "b"}})", "i"),
-            1234);
-  EXPECT_THROW((void)safetensors_index_bytes(
-                   R"({"metadata": {"total_size": 1.5}, "weight_map": {"a": "b"}})", "i"),
-               DataError);
-  EXPECT_FALSE(safetensors_index_bytes(R"({"model_type": "llama"})", "i"));
 }
 
 }  // namespace

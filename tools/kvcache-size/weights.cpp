@@ -9,7 +9,7 @@
 #include "core/text.h"
 #include "io/byte_source.h"
 #include "sizing/cache_type.h"
-#include "sizing/weights.h"
+#include "sizing/safetensors_index.h"
 #include "sizing/wide.h"
 
 namespace attn {
