@@ -151,4 +151,10 @@ bool in_own_sequence(const AttentionProblem& problem, Index b, Index i, Index j)
   return j >= first_key(problem, i) && j < key_limit(problem, b, i);
 }
 
+bool in_reach(const AttentionRules& rules, Index position, Index j) {
+  if (rules.causal && j > position) return false;
+  if (rules.window_left >= 0 && j < position - rules.window_left) return false;
+  return rules.window_right < 0 || j <= position + rules.window_right;
+}
+
 }  // namespace attn

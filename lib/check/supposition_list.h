@@ -57,6 +57,9 @@ Index key_limit(const AttentionProblem& problem, Index b, Index i);
 /// Is key j between these?
 bool in_own_sequence(const AttentionProblem& problem, Index b, Index i, Index j);
 
+/// May a query that stands at `position` see key j by the causality and the window of `rules`?
+bool in_reach(const AttentionRules& rules, Index position, Index j);
+
 /// The same problem whose keys and values go on to `keys` rows, of zeros or as the last of them;
 /// a mask goes on with what shows a key.
 AttentionProblem with_more_keys(const AttentionProblem& problem, Index keys, bool repeat_last);
