@@ -6,7 +6,7 @@
 #include <string>
 
 #include "attn-check/check.h"
-#include "attn-check/report.h"
+#include "attn-check/verdict_report.h"
 #include "check/layer_file.h"
 #include "check/layer_reference.h"
 #include "check/rules_text.h"

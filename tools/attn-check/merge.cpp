@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "attn-check/check.h"
-#include "attn-check/report.h"
+#include "attn-check/verdict_report.h"
 #include "check/merge_check.h"
 #include "cli/json.h"
 #include "cli/table.h"
