@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "check/case_datasets.h"
 #include "check/case_file.h"
 #include "core/error.h"
 #include "core/text.h"

@@ -20,8 +20,6 @@ constexpr double kTwistedRoom = 4;
 constexpr double kHopeless = 1000;
 constexpr double kHopelessPart = 0.05;
 constexpr double kHopelessShort = 0.5;  // where large scores are rounded to 16 bits
-// Stand-ins for minus infinity in recorded scores are at or below this.
-constexpr double kSentinel = -1e4;
 // Rows that every supposition is tried on first: the worst, and some from all over.
 constexpr Index kWorstRows = 4;
 constexpr Index kSpreadRows = 8;
@@ -54,15 +52,6 @@ double largest_gap(const double* given, const double* expected, Index count) {
   return error;
 }
 
-Tensor<double> comparable_scores(const Tensor<double>& given, const Tensor<double>& truth) {
-  Tensor<double> scores = given;
-  for (std::size_t n = 0; n < scores.values.size(); ++n) {
-    if (truth.values[n] == -kInfinity && scores.values[n] <= kSentinel)
-      scores.values[n] = -kInfinity;
-  }
-  return scores;
-}
-
 const double* part_of(const AttentionRow& row, Subject::Part part) {
   switch (part) {
     case Subject::Part::kOut:
@@ -82,35 +71,6 @@ bool all_are(const double* values, Index count, bool (*what)(double)) {
 }
 
 }  // namespace
-
-const Tensor<double>& part_of(const AttentionAnswer& answer, Subject::Part part) {
-  switch (part) {
-    case Subject::Part::kOut:
-      return answer.out;
-    case Subject::Part::kWeights:
-      return answer.weights;
-    case Subject::Part::kScores:
-      return answer.scores;
-    case Subject::Part::kLse:
-      break;
-  }
-  return answer.lse;
-}
-
-std::optional<Subject> choose_subject(const Findings& f) {
-  if (check_failed(f.verdict, "out"))
-    return Subject{Subject::Part::kOut, *f.recorded.out, f.of_out};
-  if (check_failed(f.verdict, "weights")) {
-    return Subject{Subject::Part::kWeights, *f.recorded.weights, f.of_weights};
-  }
-  if (check_failed(f.verdict, "scores") && f.recorded.scores_stage == ScoreStage::kMasked) {
-    return Subject{Subject::Part::kScores, comparable_scores(*f.recorded.scores, f.truth.scores),
-                   f.of_scores};
-  }
-  if (check_failed(f.verdict, "lse"))
-    return Subject{Subject::Part::kLse, *f.recorded.lse, f.of_lse};
-  return std::nullopt;
-}
 
 Matcher::Matcher(const Findings& findings, const Subject& subject)
     : findings_(findings), subject_(subject), truth_size_(largest(truth().data(), truth().size())) {

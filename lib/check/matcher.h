@@ -1,25 +1,13 @@
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "check/diagnose.h"
+#include "check/subject.h"
 #include "check/suppositions.h"
 
 namespace attn {
-
-/// The recorded tensor that suppositions are held against: the first of out, weights, scores and
-/// lse that fails.
-struct Subject {
-  enum class Part { kOut, kWeights, kScores, kLse };
-  Part part = Part::kOut;
-  Tensor<double> given;  // scores hidden by large negative numbers are minus infinity
-  Limits allowed;
-};
-
-/// Nothing where only a law or another run failed.
-std::optional<Subject> choose_subject(const Findings& findings);
 
 /// Holds suppositions against a subject. A supposition is first tried on a few rows, those that
 /// are off the most among them: most are given up there.
@@ -67,8 +55,5 @@ class Matcher {
   double truth_ratio_ = 0;  // how far off the truth is, in limits
   std::vector<Row> rows_;
 };
-
-/// The part of an answer that a subject is about.
-const Tensor<double>& part_of(const AttentionAnswer& answer, Subject::Part part);
 
 }  // namespace attn

@@ -7,6 +7,7 @@
 #include <limits>
 #include <utility>
 
+#include "check/case_datasets.h"
 #include "check/tolerance.h"
 #include "core/error.h"
 #include "core/text.h"

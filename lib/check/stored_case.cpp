@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "check/case_datasets.h"
 #include "check/case_file.h"
 
 namespace attn {

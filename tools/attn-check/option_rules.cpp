@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "attn-check/step_options.h"
+#include "check/case_datasets.h"
 #include "core/error.h"
 
 namespace attn {
