@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "check/plain_rounding.h"
 #include "core/parallel.h"
 
 namespace attn {
@@ -13,13 +14,6 @@ namespace {
 
 constexpr Index kTile = 16;
 constexpr Index kLanes = 8;
-
-template <class T>
-T rounded(T value, DType dtype) {
-  if (dtype == DType::kF16) return f16_to_float(float_to_f16(static_cast<float>(value)));
-  if (dtype == DType::kBF16) return bf16_to_float(float_to_bf16(static_cast<float>(value)));
-  return value;
-}
 
 // The inputs in T, converted once and not for every row.
 template <class T>

@@ -4,19 +4,13 @@
 #include <cmath>
 #include <limits>
 
+#include "check/plain_rounding.h"
 #include "core/error.h"
 #include "core/parallel.h"
 
 namespace attn {
 
 namespace {
-
-template <class T>
-T rounded(T value, DType dtype) {
-  if (dtype == DType::kF16) return f16_to_float(float_to_f16(static_cast<float>(value)));
-  if (dtype == DType::kBF16) return bf16_to_float(float_to_bf16(static_cast<float>(value)));
-  return value;
-}
 
 template <class T>
 std::vector<T> converted(const double* from, Index count) {

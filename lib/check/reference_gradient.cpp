@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "check/row_product.h"
 #include "core/error.h"
 #include "core/parallel.h"
 
@@ -14,12 +15,6 @@ namespace attn {
 namespace {
 
 constexpr double kHidden = -std::numeric_limits<double>::infinity();
-
-double product(const double* a, const double* b, Index count) {
-  double sum = 0;
-  for (Index c = 0; c < count; ++c) sum += a[c] * b[c];
-  return sum;
-}
 
 void add_scaled(double factor, const double* from, Index count, double* to) {
   for (Index c = 0; c < count; ++c) to[c] += factor * from[c];

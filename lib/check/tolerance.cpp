@@ -79,6 +79,17 @@ Difference difference(const Tensor<double>& given, const Tensor<double>& truth) 
   return result;
 }
 
+void HonestSum::add(const Tensor<double>& honest, const Tensor<double>& truth) {
+  require_shape(honest.shape == truth.shape, "limits: the shapes differ");
+  for (std::size_t n = 0; n < truth.values.size(); ++n) {
+    const double error = std::abs(honest.values[n] - truth.values[n]);
+    if (!std::isfinite(error)) continue;
+    largest = std::max(largest, error);
+    sum += error;
+    ++count;
+  }
+}
+
 LimitFinder::LimitFinder(const Tensor<double>& truth, DType dtype, double least_size)
     : truth_(truth) {
   const Limits size = size_of(truth);
@@ -88,19 +99,11 @@ LimitFinder::LimitFinder(const Tensor<double>& truth, DType dtype, double least_
 }
 
 void LimitFinder::add(const Tensor<double>& honest) {
-  require_shape(honest.shape == truth_.shape, "limits: the shapes differ");
-  double largest = 0;
-  double sum = 0;
-  Index count = 0;
-  for (std::size_t n = 0; n < truth_.values.size(); ++n) {
-    const double error = std::abs(honest.values[n] - truth_.values[n]);
-    if (!std::isfinite(error)) continue;
-    largest = std::max(largest, error);
-    sum += error;
-    ++count;
-  }
-  error_.max_error = std::max(error_.max_error, largest);
-  if (count > 0) error_.mean_error = std::max(error_.mean_error, sum / static_cast<double>(count));
+  HonestSum errors;
+  errors.add(honest, truth_);
+  error_.max_error = std::max(error_.max_error, errors.largest);
+  if (errors.count == 0) return;
+  error_.mean_error = std::max(error_.mean_error, errors.sum / static_cast<double>(errors.count));
 }
 
 Limits LimitFinder::limits(double times) const {
@@ -161,22 +164,14 @@ double DifferenceSum::mean_error() const {
 
 void HonestErrors::add(std::size_t order, const Tensor<double>& honest,
                        const Tensor<double>& truth) {
-  require_shape(honest.shape == truth.shape, "limits: the shapes differ");
   if (orders_.size() <= order) orders_.resize(order + 1);
-  Sum& sum = orders_[order];
-  for (std::size_t n = 0; n < truth.values.size(); ++n) {
-    const double error = std::abs(honest.values[n] - truth.values[n]);
-    if (!std::isfinite(error)) continue;
-    sum.largest = std::max(sum.largest, error);
-    sum.sum += error;
-    ++sum.count;
-  }
+  orders_[order].add(honest, truth);
 }
 
 Limits HonestErrors::limits(DType dtype, const Limits& size, double least_size) const {
   const double floor = tolerance_floor(dtype);
   Limits honest;
-  for (const Sum& sum : orders_) {
+  for (const HonestSum& sum : orders_) {
     honest.max_error = std::max(honest.max_error, sum.largest);
     if (sum.count == 0) continue;
     honest.mean_error = std::max(honest.mean_error, sum.sum / static_cast<double>(sum.count));

@@ -34,6 +34,15 @@ struct Difference {
 };
 Difference difference(const Tensor<double>& given, const Tensor<double>& truth);
 
+/// Errors of an honest answer, part by part; elements that are not finite in both do not count.
+struct HonestSum {
+  double largest = 0;
+  double sum = 0;
+  Index count = 0;
+
+  void add(const Tensor<double>& honest, const Tensor<double>& truth);
+};
+
 /// 2 * (largest error of honest answers) + floor * max |truth|, and 2 * (largest of their mean
 /// errors) + floor / 4 * mean |truth|. A truth of zeros alone must be met exactly.
 /// Scaling by the size of the answer and not of the values, and testing the mean beside the
@@ -105,12 +114,7 @@ class HonestErrors {
   Limits limits(DType dtype, const Limits& size, double least_size = 0) const;
 
  private:
-  struct Sum {
-    double largest = 0;
-    double sum = 0;
-    Index count = 0;
-  };
-  std::vector<Sum> orders_;
+  std::vector<HonestSum> orders_;
 };
 
 /// kept_in for a truth of this size.

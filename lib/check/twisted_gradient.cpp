@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "check/row_product.h"
 #include "core/parallel.h"
 
 namespace attn {
@@ -11,12 +12,6 @@ namespace attn {
 namespace {
 
 constexpr double kHidden = -std::numeric_limits<double>::infinity();
-
-double product(const double* a, const double* b, Index count) {
-  double sum = 0;
-  for (Index c = 0; c < count; ++c) sum += a[c] * b[c];
-  return sum;
-}
 
 void add_scaled(double factor, const double* from, Index count, double* to) {
   if (factor == 0) return;
