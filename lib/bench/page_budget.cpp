@@ -1,5 +1,7 @@
 #include "bench/page_budget.h"
 
+#include "core/ceil_div.h"
+
 namespace attn {
 
 PageBudget::PageBudget(const ServingLoad& load, const ServingSettings& settings)
@@ -11,8 +13,7 @@ PageBudget::PageBudget(const ServingLoad& load, const ServingSettings& settings)
 
 Index PageBudget::own(Index rows) const {
   if (contiguous_) return 1;
-  const Index own = rows - common_;
-  return own / page_ + (own % page_ != 0 ? 1 : 0);
+  return ceil_div(rows - common_, page_);
 }
 
 Index shared_rows(const ServingLoad& load, Index page_size) {

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <utility>
 
+#include "core/ceil_div.h"
 #include "core/error.h"
 #include "core/text.h"
 
@@ -40,7 +41,7 @@ bool fits(Index kv_heads, Index page_size, Index blocks, Index longest,
   if (kv_heads < 1 || page_size < 1) return false;
   if (attributes.kv_heads.value_or(kv_heads) != kv_heads) return false;
   if (attributes.page_size.value_or(page_size) != page_size) return false;
-  if (blocks < (longest + page_size - 1) / page_size) return false;
+  if (blocks < ceil_div(longest, page_size)) return false;
   return std::any_of(heads.begin(), heads.end(), [&](Index all) { return all % kv_heads == 0; });
 }
 

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "check/kernel_inputs.h"
+#include "core/ceil_div.h"
 #include "core/parallel.h"
 
 namespace attn {
@@ -44,7 +45,7 @@ void attend_rows(const KernelSequence& sequence, const KernelSpan& span, Attenti
 
 void attend_span(const KernelSequence& sequence, const KernelSpan& span, AttentionAnswer& answer,
                  int threads) {
-  const Index calls = (span.queries + kRowsPerCall - 1) / kRowsPerCall;
+  const Index calls = ceil_div(span.queries, kRowsPerCall);
   parallel_for(calls, threads, [&](Index call, int) {
     KernelSpan part = span;
     part.first_query += call * kRowsPerCall;

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "check/tensor_layout.h"
+#include "core/ceil_div.h"
 #include "core/error.h"
 #include "core/text.h"
 
@@ -141,7 +142,7 @@ KeyPages scattered(const Tensor<double>& k, const Tensor<double>& v, std::vector
   KeyPages pages;
   pages.lens = std::move(lens);
   const Index batch = k.dim(0);
-  pages.table = Tensor<Index>({batch, (k.dim(2) + page_size - 1) / page_size + 1});
+  pages.table = Tensor<Index>({batch, ceil_div(k.dim(2), page_size) + 1});
   std::fill(pages.table.values.begin(), pages.table.values.end(), -1);
   pages.k = Tensor<double>({0, k.dim(1), page_size, k.dim(3)});  // says what blocks_of asks
   Index needed = 0;

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/ceil_div.h"
 #include "core/rng.h"
 #include "core/tensor.h"
 
@@ -26,9 +27,7 @@ struct KeyPages {
   Index blocks() const { return table.dim(1); }
   Index length(Index sequence) const { return lens[static_cast<std::size_t>(sequence)]; }
   /// Pages that a sequence's keys stand in.
-  Index blocks_of(Index sequence) const {
-    return (length(sequence) + page_size() - 1) / page_size();
-  }
+  Index blocks_of(Index sequence) const { return ceil_div(length(sequence), page_size()); }
   /// What the table says, wherever it says anything.
   Index page_at(Index sequence, Index block) const {
     return table.data()[sequence * blocks() + block];

@@ -5,6 +5,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "core/ceil_div.h"
 #include "core/text.h"
 #include "io/byte_source.h"
 #include "io/computation_order.h"
@@ -76,7 +77,7 @@ void TensorFile::read_run(std::string_view path, Index first, Index count, T* ou
   if (count == 0 || rows == 0) return;
   const Index row = about.size / rows;
   const Index from = first / row;
-  const Index end = (first + count + row - 1) / row;
+  const Index end = ceil_div(first + count, row);
   std::vector<T> around(static_cast<std::size_t>((end - from) * row));
   read_rows(path, from, end - from, around.data());
   std::copy_n(around.data() + (first - from * row), count, out);

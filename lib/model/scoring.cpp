@@ -7,6 +7,7 @@
 #include <deque>
 #include <mutex>
 
+#include "core/ceil_div.h"
 #include "core/error.h"
 #include "core/memory.h"
 #include "core/parallel.h"
@@ -79,7 +80,7 @@ Score score_tokens(const Transformer<T>& model, std::span<const Index> ids, Inde
   const ModelConfig& config = model.config();
   Score score = cut_into_windows(config, ids, window);
   const Index each = windows_of_pass(score.window, config.vocab_size);
-  const Index passes = (score.windows + each - 1) / each;
+  const Index passes = ceil_div(score.windows, each);
   // The logits are the most that a worker holds, and of long windows more than there may be.
   require_memory(fmt::format("a score in windows of {} tokens", score.window),
                  static_cast<double>(std::min<Index>(passes, std::max(threads, 1))) *

@@ -7,16 +7,10 @@
 #include <limits>
 #include <utility>
 
+#include "core/ceil_div.h"
 #include "core/error.h"
 
 namespace attn {
-namespace {
-
-Index pages_of(Index rows, Index page_size) {
-  return rows / page_size + (rows % page_size != 0 ? 1 : 0);
-}
-
-}  // namespace
 
 PageTable::PageTable(Index page_size, Index most_pages)
     : page_size_(page_size), most_pages_(most_pages) {
@@ -89,7 +83,7 @@ void PageTable::require_free(Index pages) const {
 
 void PageTable::reserve(Index sequence, Index rows) {
   Sequence& s = at(sequence);
-  const Index wanted = pages_of(rows, page_size_);
+  const Index wanted = ceil_div(rows, page_size_);
   const Index more = wanted - s.forgotten - static_cast<Index>(s.pages.size());
   require_free(more);
   for (Index n = 0; n < more; ++n) s.pages.push_back(take());
@@ -100,7 +94,7 @@ Index PageTable::pages_to_extend(Index sequence, Index count) const {
   if (count == 0) return 0;
   const Sequence& s = at(sequence);
   const Index have = static_cast<Index>(s.pages.size());
-  const Index wanted = pages_of(s.length + count, page_size_) - s.forgotten;
+  const Index wanted = ceil_div(s.length + count, page_size_) - s.forgotten;
   Index pages = std::max<Index>(wanted - have, 0);
   for (Index i = s.length / page_size_ - s.forgotten; i < std::min(wanted, have); ++i) {
     if (shared(s.pages[static_cast<std::size_t>(i)])) ++pages;
@@ -113,7 +107,7 @@ void PageTable::extend(Index sequence, Index count, std::vector<PageCopy>& copie
   require_shape(count >= 0, "page table: rows below 0");
   require_free(pages_to_extend(sequence, count));
   if (count == 0) return;
-  const Index wanted = pages_of(s.length + count, page_size_) - s.forgotten;
+  const Index wanted = ceil_div(s.length + count, page_size_) - s.forgotten;
   while (static_cast<Index>(s.pages.size()) < wanted) s.pages.push_back(take());
   // From the page of the next row on they must be this sequence's alone.
   const Index next = s.length / page_size_ - s.forgotten;
@@ -141,7 +135,7 @@ void PageTable::truncate(Index sequence, Index length) {
   // A shorter sequence sees rows again that a longer one had left behind.
   if (length < s.length) s.first_used = s.forgotten * page_size_;
   s.length = length;
-  const Index kept = std::max(pages_of(length, page_size_), s.reserved) - s.forgotten;
+  const Index kept = std::max(ceil_div(length, page_size_), s.reserved) - s.forgotten;
   while (static_cast<Index>(s.pages.size()) > kept) {
     give_back(s.pages.back());
     s.pages.pop_back();

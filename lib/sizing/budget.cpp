@@ -2,6 +2,7 @@
 
 #include <string_view>
 
+#include "core/ceil_div.h"
 #include "core/error.h"
 #include "sizing/wide.h"
 

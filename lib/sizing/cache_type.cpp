@@ -7,6 +7,7 @@
 #include <charconv>
 #include <optional>
 
+#include "core/ceil_div.h"
 #include "core/dtype.h"
 #include "core/error.h"
 #include "core/text.h"

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "core/ceil_div.h"
 #include "core/error.h"
 #include "core/text.h"
 

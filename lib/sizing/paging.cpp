@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "core/ceil_div.h"
 #include "core/error.h"
 #include "core/rng.h"
 #include "core/text.h"

@@ -6,6 +6,7 @@
 #include <array>
 #include <utility>
 
+#include "core/ceil_div.h"
 #include "core/error.h"
 #include "core/text.h"
 #include "sizing/wide.h"

@@ -25,9 +25,4 @@ __extension__ using Wide = __int128;
   return Wide{value} == number ? std::optional<Index>(value) : std::nullopt;
 }
 
-/// a / b, rounded up, for numbers of 0 or more.
-inline Index ceil_div(Index a, Index b) {
-  return a / b + (a % b != 0 ? 1 : 0);
-}
-
 }  // namespace attn

@@ -5,6 +5,7 @@
 #include <condition_variable>
 #include <mutex>
 
+#include "core/ceil_div.h"
 #include "core/parallel.h"
 #include "ops/vector.h"
 
@@ -102,7 +103,7 @@ class Chunks {
   Chunks(const ModelConfig& config, const Batch& batch, Batch& shorter)
       : batch_(without_idle_end(config, batch, shorter)),
         size_(chunk_sequences(config, batch.seq_len, batch.source_len)) {}
-  Index count() const { return (batch_.batch + size_ - 1) / size_; }
+  Index count() const { return ceil_div(batch_.batch, size_); }
   Chunk at(Index index) const {
     Chunk chunk;
     chunk.first = index * size_;

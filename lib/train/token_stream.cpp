@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/ceil_div.h"
 #include "core/error.h"
 
 namespace attn {
@@ -35,7 +36,7 @@ std::vector<Index> counts_from(const TokenStream& stream, Index first) {
 Index random_place(Rng& rng, Index count) {
   constexpr Index kMost = Index{1} << 32;
   if (count <= kMost) return rng.below(count);
-  const Index blocks = (count + kMost - 1) / kMost;
+  const Index blocks = ceil_div(count, kMost);
   for (;;) {
     const Index place = rng.below(blocks) * kMost + static_cast<Index>(rng.bits());
     if (place < count) return place;

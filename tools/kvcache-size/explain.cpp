@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cli/table.h"
+#include "core/ceil_div.h"
 #include "core/text.h"
 
 namespace attn {

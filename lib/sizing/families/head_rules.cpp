@@ -10,6 +10,7 @@
 
 #include <array>
 
+#include "core/ceil_div.h"
 #include "sizing/families/family.h"
 
 namespace attn {
@@ -148,7 +149,7 @@ CacheSpec plamo(ConfigReader& config, const Family& family) {
   sizes.head_dim = read_head_dim(config, family, sizes.heads);
   const Index shared =
       config.count_or({"n_shared_head"}, "heads of a group", {8, family.defaults.name});
-  sizes.kv_heads = (sizes.heads + shared - 1) / shared;
+  sizes.kv_heads = ceil_div(sizes.heads, shared);
   config.note("kv heads", sizes.kv_heads, "heads / n_shared_head, rounded up");
   config.ignore("num_key_value_heads");
   return all_full(sizes);
