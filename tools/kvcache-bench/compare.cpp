@@ -31,12 +31,7 @@ int run_compare(const BenchOptions& o, cli::Session& session) {
   CacheExperiment experiment(make_subjects(o, capacity, history), work, ways_of(o));
   BenchContext context = work_context(o, experiment);
   const Machine machine = this_machine();
-  if (!o.counts_only) {
-    add_machine(context, machine);
-    context.emplace_back("threads", o.threads);
-    note_context(session, o, machine);
-    for (const auto& doubt : doubts_before(machine, build_type(), o.threads)) session.warn(doubt);
-  }
+  if (!o.counts_only) add_timing_context(context, session, o, machine);
   // It runs each way once, as a round does.
   const Stopwatch watch;
   const bool compared = !o.counts_only || o.verify;

@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include "bench/bench_columns.h"
+#include "bench/doubts.h"
 #include "bench/model_subject.h"
 #include "core/counted.h"
 #include "core/text.h"
@@ -34,12 +36,16 @@ BenchContext work_context(const BenchOptions& o, const CacheExperiment& experime
   return context;
 }
 
-void note_context(const cli::Session& session, const BenchOptions& o, const Machine& machine) {
+void add_timing_context(BenchContext& context, const cli::Session& session, const BenchOptions& o,
+                        const Machine& machine) {
+  add_machine(context, machine);
+  context.emplace_back("threads", o.threads);
   session.note(fmt::format("{} | {} {}, {}, {} | {}, L2 {}, L3 {}", cli::tool_version(),
                            build_type(), compiler(), blas_description(),
                            counted(o.threads, "thread"),
                            machine.cpu.empty() ? "unknown processor" : escaped(machine.cpu),
                            short_size_text(machine.l2_bytes), short_size_text(machine.l3_bytes)));
+  for (const auto& doubt : doubts_before(machine, build_type(), o.threads)) session.warn(doubt);
 }
 
 const char* agreement_words(const Agreement& agreement) {

@@ -13,8 +13,10 @@ namespace attn {
 /// What is decoded; with --counts-only all there is to say, so that it is the same everywhere.
 BenchContext work_context(const BenchOptions& options, const CacheExperiment& experiment);
 
-/// A line on stderr: version, build, threads, processor.
-void note_context(const cli::Session& session, const BenchOptions& options, const Machine& machine);
+/// Adds what times depend on: machine and threads. Says it on stderr too, in a line with version
+/// and build, and warns of what makes times doubtful there.
+void add_timing_context(BenchContext& context, const cli::Session& session,
+                        const BenchOptions& options, const Machine& machine);
 
 /// What decodes, as the report's first line has it.
 std::string headline(const BenchOptions& options, const CacheExperiment& experiment);

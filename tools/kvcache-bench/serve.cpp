@@ -260,12 +260,7 @@ int run_serve(const BenchOptions& o, cli::Session& session) {
   BenchContext context = served.context;
   add_load(context, o, load, memory, served.row_bytes);
   const Machine machine = this_machine();
-  if (!o.counts_only) {
-    add_machine(context, machine);
-    context.emplace_back("threads", o.threads);
-    note_context(session, o, machine);
-    for (const auto& doubt : doubts_before(machine, build_type(), o.threads)) session.warn(doubt);
-  }
+  if (!o.counts_only) add_timing_context(context, session, o, machine);
   auto subject = make_subject(o, served, load.longest, compared);
   ServingExperiment experiment(std::move(subject), std::move(load), ways,
                                static_cast<std::uint64_t>(o.seed));
