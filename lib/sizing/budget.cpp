@@ -4,7 +4,6 @@
 
 #include "core/ceil_div.h"
 #include "core/error.h"
-#include "sizing/wide.h"
 
 namespace attn {
 

@@ -13,7 +13,6 @@
 #include "core/text.h"
 #include "io/json_text.h"
 #include "sizing/config_reader.h"
-#include "sizing/wide.h"
 
 namespace attn {
 namespace {
