@@ -86,19 +86,21 @@ void LayerSubject::run(Index first, Index count, KvCache<float>* cache, float* o
   Pass<float> pass{params_.values(), work_};
   pass.counts = &counts_;
   const Matrix<const float> x(tokens_.data() + first * width(), count, width());
-  const Matrix<float> y = attention_.forward(pass, x, rows, nullptr, slot, nullptr);
-  std::copy_n(y.row(count - 1), width(), output);
+  const Matrix<float> y =
+      attention_.forward(pass, x, rows, nullptr, slot, nullptr, RowsWanted::kLast);
+  std::copy_n(y.row(0), width(), output);
 }
 
 Index LayerSubject::weight_bytes() const {
   return params_.size() * Index{sizeof(float)};
 }
 
+// Every row has a key and a value; the last row alone asks.
 double LayerSubject::flops(Index past, Index count) const {
   const auto real = [](Index value) { return static_cast<double>(value); };
-  const double matrices =
-      2.0 * real(shape_.dim) * real((shape_.heads + shape_.kv_heads) * shape_.head_dim);
-  return 2.0 * matrices * real(count) + attention_flops(past, count);
+  const double keys = 4.0 * real(shape_.dim) * real(shape_.kv_heads * shape_.head_dim);
+  const double query = 4.0 * real(shape_.dim) * real(shape_.heads * shape_.head_dim);
+  return keys * real(count) + query + attention_flops(past + count - 1, 1);
 }
 
 }  // namespace attn

@@ -90,6 +90,7 @@ class OurSide(unittest.TestCase):
                  ("layer tokens=9 cache=paged page_size=4 scattered=1", "decode"),
                  ("layer tokens=9 dim=128 cache=paged k_type=q8_0 v_type=f16", "decode"),
                  ("layer tokens=9 cache=none", "decode"),
+                 ("layer tokens=9 cache=none rows=all", "decode"),
                  ("decode dim=32 heads=2 depth=1 prompt=4 new_tokens=3", "token"),
                  ("decode dim=32 heads=2 depth=1 prompt=4 new_tokens=3 prompt_stays=1", "token"))
 

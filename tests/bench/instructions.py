@@ -26,7 +26,7 @@ WORKLOADS = {
     "attention-backward": "attention n=128 heads=1 backward=1",
     "layer": "layer tokens=64",
     "layer-pages-16": "layer tokens=64 cache=paged page_size=16",
-    "layer-recomputed": "layer tokens=32 cache=none",
+    "layer-recomputed": "layer tokens=32 cache=none rows=all",
     "decode": "decode dim=128 heads=4 depth=2 prompt=32 new_tokens=8",
 }
 # Some of the work (hashing, growing of tables) depends on addresses.

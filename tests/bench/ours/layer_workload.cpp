@@ -30,12 +30,15 @@ KvShape cache_of(const AttentionConfig& config, const CacheSettings& cache, Inde
   return shape;
 }
 
-// The tutorial's layer: one token after another, attending to all before it.
+// The tutorial's layer: one token after another, attending to all before it. Of a prefix that is
+// computed again every row may ask, as in a block with others above it, or the last one alone.
 class Layer : public Workload {
  public:
-  Layer(const AttentionConfig& config, const CacheSettings& cache, Index tokens, int threads)
+  Layer(const AttentionConfig& config, const CacheSettings& cache, RowsWanted wanted, Index tokens,
+        int threads)
       : attention_(params_, "attn", config),
         cache_settings_(cache),
+        wanted_(wanted),
         cache_(cache_of(config, cache, tokens)),
         work_(threads),
         dim_(config.dim),
@@ -79,7 +82,7 @@ class Layer : public Workload {
     rows.seq_len = count;
     const Matrix<const float> x(x_.data() + first * dim_, count, dim_);
     attention_.forward(pass, x, rows, nullptr, cache_settings_.cached ? &cache_.self(0) : nullptr,
-                       nullptr);
+                       nullptr, wanted_);
   }
   void take_next_page(Index first) {
     cache_.select(kOther);
@@ -90,6 +93,7 @@ class Layer : public Workload {
   ParamStore<float> params_;
   Attention<float> attention_;
   CacheSettings cache_settings_;
+  RowsWanted wanted_;
   KvCache<float> cache_;
   Workspace work_;
   Index dim_, tokens_;
@@ -104,8 +108,11 @@ std::unique_ptr<Workload> layer_workload(Settings& settings) {
   if (cache.scattered && cache.layout.page_size == 0) {
     throw UsageError("only pages can be scattered");
   }
+  const std::string rows = settings.text("rows", "last");
+  if (rows != "all" && rows != "last") throw UsageError("rows is all or last: " + rows);
+  const RowsWanted wanted = rows == "all" ? RowsWanted::kAll : RowsWanted::kLast;
   const Index tokens = settings.number("tokens", 512);
-  return std::make_unique<Layer>(config, cache, tokens,
+  return std::make_unique<Layer>(config, cache, wanted, tokens,
                                  static_cast<int>(settings.number("threads", 1)));
 }
 

@@ -45,7 +45,8 @@ std::unique_ptr<Workload> training_workload(Settings& settings);
 std::unique_ptr<Workload> attention_workload(Settings& settings);
 
 /// One attention layer that reads tokens one after another: dim, heads, kv_heads, tokens,
-/// cache=contiguous, paged or none, page_size, scattered, k_type, v_type, threads.
+/// cache=contiguous, paged or none, page_size, scattered, k_type, v_type, threads; rows=last or
+/// all, which of those in a pass ask.
 std::unique_ptr<Workload> layer_workload(Settings& settings);
 
 /// A whole decoder, greedily: dim, heads, depth, vocab, prompt, new_tokens, and a layer's cache;
