@@ -254,6 +254,7 @@ template Tensor<std::uint8_t> ArrayFile::read(std::string_view) const;
 template bool ArrayFile::read_run(std::string_view, Index, Index, float*) const;
 template bool ArrayFile::read_run(std::string_view, Index, Index, double*) const;
 template bool ArrayFile::read_run(std::string_view, Index, Index, std::int64_t*) const;
+template bool ArrayFile::read_run(std::string_view, Index, Index, std::uint64_t*) const;
 template void ArrayFile::read_rows(std::string_view, Index, Index, float*) const;
 template void ArrayFile::read_rows(std::string_view, Index, Index, double*) const;
 template void ArrayFile::read_rows(std::string_view, Index, Index, std::int64_t*) const;

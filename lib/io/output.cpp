@@ -114,7 +114,7 @@ void check_output(const std::string& destination, const std::vector<std::string>
   const int found = to_stdout ? fstat(STDOUT_FILENO, &status) : stat(destination.c_str(), &status);
   if (to_stdout && found != 0) fail_system(name, errno);
   if (found != 0) {
-    if (errno == ELOOP) fail_system(name, errno);
+    if (errno == ELOOP || errno == ENOTDIR) fail_system(name, errno);
     const std::string folder = folder_of(behind_links(destination));
     if (access(folder.c_str(), W_OK | X_OK) != 0) fail_system(name, errno);
     return;

@@ -128,7 +128,8 @@ class Comparison {
 
   static double distance(double a, double b) { return std::abs(a - b); }
   // Of integers that no double tells apart too.
-  static double distance(Index a, Index b) {
+  template <class Whole>
+  static double distance(Whole a, Whole b) {
     const auto [low, high] = std::minmax(a, b);
     return static_cast<double>(static_cast<std::uint64_t>(high) - static_cast<std::uint64_t>(low));
   }
@@ -193,11 +194,13 @@ TensorDifference tensor_difference(const TensorFile& a, const std::string& a_pat
   require_shape(of_a.shape == of_b.shape, "tensor_difference: shapes differ");
   Comparison comparison(fmt::format("{}: {}", a.name(), escaped(a_path)), of_a, of_b, settings,
                         map);
-  // Integers beyond 2^53 are no doubles.
-  const bool whole = !is_floating(of_a.type) && !is_floating(of_b.type) &&
-                     of_a.type != DType::kU64 && of_b.type != DType::kU64;
-  return whole ? compare<Index>(a, a_path, b, b_path, comparison, of_a.size)
-               : compare<double>(a, a_path, b, b_path, comparison, of_a.size);
+  // Integers beyond 2^53 are no doubles; one type holds those of both files unless one has a sign.
+  const auto small = [](DType type) { return !is_floating(type) && type != DType::kU64; };
+  if (small(of_a.type) && small(of_b.type))
+    return compare<Index>(a, a_path, b, b_path, comparison, of_a.size);
+  if (of_a.type == DType::kU64 && of_b.type == DType::kU64)
+    return compare<std::uint64_t>(a, a_path, b, b_path, comparison, of_a.size);
+  return compare<double>(a, a_path, b, b_path, comparison, of_a.size);
 }
 
 }  // namespace attn

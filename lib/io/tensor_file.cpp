@@ -86,6 +86,7 @@ void TensorFile::read_run(std::string_view path, Index first, Index count, T* ou
 template void TensorFile::read_run(std::string_view, Index, Index, double*) const;
 template void TensorFile::read_run(std::string_view, Index, Index, float*) const;
 template void TensorFile::read_run(std::string_view, Index, Index, std::int64_t*) const;
+template void TensorFile::read_run(std::string_view, Index, Index, std::uint64_t*) const;
 
 std::vector<std::string> TensorFile::datasets_in_order() const {
   constexpr Index kMost = 100000;

@@ -93,6 +93,17 @@ TEST(TensorDiff, LargeIntegersStayExact) {
   EXPECT_EQ(tensor_difference(a, "/array", b, "/array", {}).differing, 1);
 }
 
+TEST(TensorDiff, LargestIntegersStayExact) {
+  constexpr std::uint64_t kLargest = ~std::uint64_t{0};
+  TensorFile a = TensorFile::from_bytes(
+      npy_bytes(Tensor<std::uint64_t>({2}, {kLargest / 2 + 1, kLargest})), "a");
+  TensorFile b = TensorFile::from_bytes(
+      npy_bytes(Tensor<std::uint64_t>({2}, {kLargest / 2 + 1, kLargest - 1})), "b");
+  const TensorDifference found = tensor_difference(a, "/array", b, "/array", {});
+  EXPECT_EQ(found.differing, 1);
+  EXPECT_EQ(found.max_abs, 1);
+}
+
 TEST(ComputationOrder, FollowsAModel) {
   std::vector<std::string> names = {"/head.weight",          "/blocks.10.norm1.weight",
                                     "/blocks.2.mlp.fc1",     "/blocks.2.attn.v_proj",

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <limits>
 
 namespace attn {
 namespace {
@@ -37,6 +38,12 @@ TEST(TensorRelation, Rounding) {
   const auto bf16 = [](double x) { return bf16_to_float(float_to_bf16(static_cast<float>(x))); };
   EXPECT_THAT(relations(changed(f16)), Contains("B is A rounded to f16"));
   EXPECT_THAT(relations(changed(bf16)), Contains("B is A rounded to bf16"));
+}
+
+TEST(TensorRelation, EqualNumbersAreNotExplained) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const Tensor<double> few({2}, {1, nan});
+  EXPECT_THAT(tensor_relations(few, DType::kF32, few, DType::kF32), IsEmpty());
 }
 
 TEST(TensorRelation, AxesInAnotherOrder) {

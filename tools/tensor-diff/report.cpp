@@ -30,7 +30,11 @@ const char* verdict_of(const ComparedPair& pair) {
   return pair.difference->max_abs > 0 ? "within" : "equal";
 }
 
+// Squares of numbers near the largest leave what a double holds.
+constexpr const char* kBeyond = "n/a";
+
 std::string error_text(double error) {
+  if (std::isnan(error)) return kBeyond;
   return error == 0 ? "0" : std::isinf(error) ? "inf" : fmt::format("{:.2e}", error);
 }
 
@@ -60,7 +64,9 @@ Table pair_table(const std::vector<ComparedPair>& pairs) {
       row.push_back(error_text(d.max_abs));
       row.push_back(error_text(d.max_rel));
       row.push_back(error_text(d.nmse));
-      row.push_back(d.cosine == 1 ? "1" : fmt::format("{:.9f}", d.cosine));
+      row.push_back(std::isnan(d.cosine) ? kBeyond
+                    : d.cosine == 1      ? "1"
+                                         : fmt::format("{:.9f}", d.cosine));
       row.push_back(d.max_ulp ? fmt::format("{:.4g}", *d.max_ulp) : "");
       row.push_back(d.first ? shape_text(*d.first) : "");
       row.push_back(d.worst ? shape_text(*d.worst) : "");
