@@ -40,7 +40,7 @@ const cli::Program kProgram = {
                   "a sliding window; every pair of types a cache of its own"},
                  {"kvcache-bench --dim 8 --heads 1 --tokens 1-64 --counts-only --format tsv",
                   "counts alone: the same bytes everywhere"},
-                 {"kvcache-bench --requests 32 --lengths lognormal:200:0.8 --shared-prefix 16",
+                 {"kvcache-bench --requests 32 --lengths uniform:80:400 --shared-prefix 64",
                   "sequences of unequal length together: reserved, in pages, prefix once"},
                  {"kvcache-bench -i model.h5 --text novel.txt --k-dtype q8_0 --v-dtype q8_0,q4_0",
                   "what a quantised cache does to a model: loss, KL divergence, layer by layer"}},

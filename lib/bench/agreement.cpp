@@ -60,6 +60,11 @@ void Agreement::add(const CacheWay& types, double difference, double limit) {
   bound = exact.bound;
 }
 
+bool Agreement::any_compared() const {
+  return compared || std::any_of(stored.begin(), stored.end(),
+                                 [](const StorageAgreement& one) { return one.compared; });
+}
+
 void Agreement::add_storage_error(const CacheWay& types, double error) {
   StorageAgreement& one = of(types);
   // What is no number is the worst there is.

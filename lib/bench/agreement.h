@@ -42,6 +42,8 @@ struct Agreement {
 
   /// One more comparison, of two ways that store as `types` says, and its bound.
   void add(const CacheWay& types, double difference, double limit);
+  /// Were there two ways of any types to compare?
+  bool any_compared() const;
   /// What storing so was seen to do.
   void add_storage_error(const CacheWay& types, double error);
 

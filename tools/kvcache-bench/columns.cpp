@@ -40,6 +40,18 @@ cli::Json json_fact(const BenchFact& fact) {
   return cli::json_number(std::get<double>(fact));
 }
 
+cli::Json json_stored(const StorageAgreement& one, bool portable) {
+  cli::Json stored;
+  stored["k_dtype"] = kv_type_name(one.types.k_type);
+  stored["v_dtype"] = kv_type_name(one.types.v_type);
+  stored["outputs_agree"] = one.compared ? cli::Json(one.outputs) : cli::Json();
+  if (portable) return stored;
+  stored["max_difference"] = cli::json_number(one.max_difference);
+  stored["max_difference_bound"] = cli::json_number(one.bound);
+  stored["storage_error"] = cli::json_number(one.storage_error);
+  return stored;
+}
+
 }  // namespace
 
 cli::Table column_table(const std::vector<BenchColumn>& columns) {
@@ -73,11 +85,13 @@ cli::Json json_beginning(const BenchContext& context, const Agreement& agreement
   document["schema"] = 1;
   document["context"] = json_context(context);
   document["counts_agree"] = agreement.counts;
-  document["outputs_agree"] = agreement.compared ? cli::Json(agreement.outputs) : cli::Json();
+  document["outputs_agree"] = agreement.any_compared() ? cli::Json(agreement.outputs) : cli::Json();
   if (agreement.compared && !portable) {
     document["max_difference"] = cli::json_number(agreement.max_difference);
     document["max_difference_bound"] = cli::json_number(agreement.bound);
   }
+  for (const StorageAgreement& one : agreement.stored)
+    document["stored"].push_back(json_stored(one, portable));
   return document;
 }
 

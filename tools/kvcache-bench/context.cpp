@@ -51,7 +51,7 @@ void add_timing_context(BenchContext& context, const cli::Session& session, cons
 const char* agreement_words(const Agreement& agreement) {
   if (!agreement.counts) return "a count is not its formula's";
   if (!agreement.outputs) return "outputs differ";
-  return agreement.compared ? "counts and outputs agree" : "counts agree";
+  return agreement.any_compared() ? "counts and outputs agree" : "counts agree";
 }
 
 std::string headline(const BenchOptions& o, const CacheExperiment& experiment) {

@@ -185,27 +185,9 @@ std::vector<cli::Json> json_rows(const CacheExperiment& experiment,
   return rows;
 }
 
-cli::Json json_stored(const StorageAgreement& one, bool portable) {
-  cli::Json stored;
-  stored["k_dtype"] = kv_type_name(one.types.k_type);
-  stored["v_dtype"] = kv_type_name(one.types.v_type);
-  stored["outputs_agree"] = one.compared ? cli::Json(one.outputs) : cli::Json();
-  if (portable) return stored;
-  stored["max_difference"] = cli::json_number(one.max_difference);
-  stored["max_difference_bound"] = cli::json_number(one.bound);
-  stored["storage_error"] = cli::json_number(one.storage_error);
-  return stored;
-}
-
 std::string json_report(const CacheExperiment& experiment, const BenchContext& context,
                         const BenchReportStyle& style, const std::vector<BenchColumn>& columns) {
-  const Agreement& agreement = experiment.agreement();
-  cli::Json document = json_beginning(context, agreement, style.portable);
-  if (!agreement.stored.empty()) {
-    document["stored"] = cli::Json::array();
-    for (const StorageAgreement& one : agreement.stored)
-      document["stored"].push_back(json_stored(one, style.portable));
-  }
+  cli::Json document = json_beginning(context, experiment.agreement(), style.portable);
   document["results"] = json_rows(experiment, columns, style.timed);
   document["comparisons"] = cli::Json::array();
   for (const CachePair& pair : cache_pairs(experiment.rows())) {
