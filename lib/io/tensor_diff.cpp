@@ -6,6 +6,7 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "core/error.h"
@@ -54,6 +55,14 @@ std::optional<DType> coarser(DType a, DType b) {
   if (!is_floating(a)) return b;
   if (!is_floating(b)) return a;
   return significant_bits(a) <= significant_bits(b) ? a : b;
+}
+
+// In a map: what is finite stays so, and what differs does not become 0.
+float mapped(double distance) {
+  using Limits = std::numeric_limits<float>;
+  if (!std::isfinite(distance)) return Limits::infinity();
+  return static_cast<float>(
+      std::clamp(distance, double{Limits::denorm_min()}, double{Limits::max()}));
 }
 
 class Comparison {
@@ -119,7 +128,7 @@ class Comparison {
 
   void differ(Index at, double error) {
     if (map_ != nullptr) {
-      map_->distance[static_cast<std::size_t>(at)] = static_cast<float>(error);
+      map_->distance[static_cast<std::size_t>(at)] = mapped(error);
       map_->equal[static_cast<std::size_t>(at)] = 0;
     }
     ++found_.differing;

@@ -104,7 +104,8 @@ class Relations {
     if (std::isfinite(factor) && std::abs(factor) > 0 && std::abs(factor - 1) > 1e-6) {
       try_as([&](double value) { return factor * value; }, fmt::format("B = {:.6g} * A", factor));
     }
-    if (std::isfinite(shift) && shift != 0) {
+    // A shift below the rounding of the numbers would explain any small difference.
+    if (std::isfinite(shift) && std::abs(shift) > tolerance_) {
       try_as([&](double value) { return value + shift; },
              fmt::format("B = A {} {:.6g}", shift < 0 ? "-" : "+", std::abs(shift)));
     }

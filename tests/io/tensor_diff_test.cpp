@@ -104,6 +104,16 @@ TEST(TensorDiff, LargestIntegersStayExact) {
   EXPECT_EQ(found.max_abs, 1);
 }
 
+TEST(TensorDiff, AMapKeepsFiniteDistancesFinite) {
+  DifferenceMap map;
+  const TensorFile a = file_of({{3}, {1e300, 1e-60, HUGE_VAL}}, DType::kF64);
+  const TensorFile b = file_of({{3}, {0, 0, 0}}, DType::kF64);
+  tensor_difference(a, "/array", b, "/array", {}, &map);
+  EXPECT_TRUE(std::isfinite(map.distance[0]));
+  EXPECT_GT(map.distance[1], 0);
+  EXPECT_TRUE(std::isinf(map.distance[2]));
+}
+
 TEST(ComputationOrder, FollowsAModel) {
   std::vector<std::string> names = {"/head.weight",          "/blocks.10.norm1.weight",
                                     "/blocks.2.mlp.fc1",     "/blocks.2.attn.v_proj",

@@ -11,7 +11,9 @@ namespace {
 
 using ::testing::Contains;
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 
 const Tensor<double> kNumbers({2, 3, 4}, {0.3, -1.2, 2.5,  0.7,  -0.4, 1.9, -3.3, 0.6,
                                           1.1, -0.8, 0.25, -2.1, 4.4,  0.9, -1.7, 2.2,
@@ -44,6 +46,12 @@ TEST(TensorRelation, EqualNumbersAreNotExplained) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   const Tensor<double> few({2}, {1, nan});
   EXPECT_THAT(tensor_relations(few, DType::kF32, few, DType::kF32), IsEmpty());
+}
+
+TEST(TensorRelation, AShiftBelowRoundingExplainsNothing) {
+  const Tensor<double> a({2, 2}, {1e-60, 1, 2, 3});
+  const Tensor<double> b({2, 2}, {0, 1, 2, 3});
+  EXPECT_THAT(tensor_relations(a, DType::kF64, b, DType::kF64), Not(Contains(HasSubstr("B = A"))));
 }
 
 TEST(TensorRelation, AxesInAnotherOrder) {
