@@ -252,6 +252,7 @@ TEST(PageMistakes, AreFoundInHalfPrecisionToo) {
   problem.k = rounded(problem.k);
   problem.v = rounded(problem.v);
   problem.pages = std::make_shared<const KeyPages>(std::move(pages));
+  std::set<std::string> found;
   for (const Supposition& supposed : suppositions(problem)) {
     const bool of_pages = supposed.name.rfind("page", 0) == 0 ||
                           supposed.detail.find("block_table") != std::string::npos ||
@@ -269,8 +270,11 @@ TEST(PageMistakes, AreFoundInHalfPrecisionToo) {
       if (report.verdict.checks.front().outcome == Outcome::kPass) continue;
       EXPECT_THAT(names_of(report.verdict.diagnosis), Contains(supposed.name))
           << supposed.detail << (round_scores ? ", scores rounded" : "");
+      found.insert(supposed.name);
     }
   }
+  EXPECT_THAT(found, ElementsAre("batch-reuse", "head-layout", "padding-ignored", "page-order",
+                                 "page-size", "page-table-ignored"));
 }
 
 TEST(PageMistakes, TheRestOfTheLastPageIsPadding) {
