@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "bench/layer_subject.h"
 #include "core/counted.h"
 #include "core/error.h"
 #include "core/rng.h"
@@ -15,13 +16,8 @@ namespace {
 
 // What the caches and the counters of its layers need to know.
 AttentionConfig counted_attention(const ModelConfig& config) {
-  AttentionConfig attention;
-  attention.dim = config.dim;
-  attention.heads = config.heads;
-  attention.kv_heads = config.kv_heads;
-  attention.head_dim = config.head_dim;
-  attention.window = config.window;
-  return attention;
+  return attention_config(
+      {config.dim, config.heads, config.kv_heads, config.head_dim, config.window});
 }
 
 }  // namespace

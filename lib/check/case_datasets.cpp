@@ -3,6 +3,8 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <optional>
+#include <string_view>
 
 #include "core/error.h"
 #include "core/text.h"
@@ -42,7 +44,8 @@ const std::vector<std::string>& case_datasets() {
 }
 
 void refuse_unknown_datasets(const TensorFile& file) {
-  if (file.text_attribute("/", "format").value_or("") == "attntools-tensors") return;
+  const std::optional<std::string> format = file.text_attribute("/", "format");
+  if (format && std::string_view(*format) == "attntools-tensors") return;
   for (const std::string& child : file.children("/")) {
     const auto& known = case_datasets();
     if (std::find(known.begin(), known.end(), child) != known.end()) continue;

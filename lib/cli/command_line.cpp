@@ -26,10 +26,10 @@ void spell_with_dashes(std::vector<std::string>& words, const OptionTable& table
   for (std::string& word : words) {
     if (word == "--") return;
     if (!word.starts_with("--")) continue;
-    const std::size_t end = std::min(word.find('='), word.size());
-    std::string name = word.substr(2, end - 2);
+    const auto end = std::find(word.begin(), word.end(), '=');
+    std::string name(word.begin() + 2, end);
     std::replace(name.begin(), name.end(), '_', '-');
-    if (table.find(name) != nullptr) word = fmt::format("--{}{}", name, word.substr(end));
+    if (table.find(name) != nullptr) word = "--" + name + std::string(end, word.end());
   }
 }
 

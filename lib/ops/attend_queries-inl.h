@@ -196,15 +196,12 @@ HWY_INLINE void with_vectors(Index vectors, const F& use) {
       return use(std::integral_constant<int, 1>());
     case 2:
       return use(std::integral_constant<int, 2>());
-#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL
-    case 3:
-      return use(std::integral_constant<int, 3>());
     default:
-      return use(std::integral_constant<int, 4>());
-#else
-    default:
-      return;
-#endif
+      break;
+  }
+  if constexpr (kVectors == 4) {
+    if (vectors == 3) return use(std::integral_constant<int, 3>());
+    return use(std::integral_constant<int, 4>());
   }
 }
 

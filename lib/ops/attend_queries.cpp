@@ -59,7 +59,7 @@ class LaneCall {
     visible_ = arena.allocate<KeyRange>(lanes_);
     pieces_ = arena.allocate<KvRun<T>>(kLaneKeys);
     lse_ = arena.allocate<T>(lanes_);
-    numbers_ = arena.allocate<T>((kLaneKeys + shape.head_dim + shape.value_dim + 7) * lanes_);
+    numbers_ = arena.allocate<T>((kLaneKeys + shape.head_dim + shape.value_dim + 6) * lanes_);
   }
 
   Index lanes() const { return lanes_; }
