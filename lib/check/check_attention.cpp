@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <optional>
 #include <utility>
@@ -15,6 +14,7 @@
 #include "check/input_check.h"
 #include "check/large_diagnosis.h"
 #include "check/law_book.h"
+#include "check/part_comparison.h"
 #include "core/text.h"
 
 namespace attn {
@@ -22,9 +22,6 @@ namespace attn {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-// Masks that stand in for minus infinity are at or below this (1e4, 1e9, the least float ...).
-constexpr double kSentinel = -1e4;
 // The reference and the kernel together take about as long as this many times their products; an
 // honest order, in plain loops, as this many.
 constexpr double kReferenceCost = 1;
@@ -32,12 +29,6 @@ constexpr double kHonestCost = 20;
 
 // Products that take about a second: below, nobody needs to be told how far it is.
 constexpr double kWorkOfSeconds = 2e10;
-
-// What is known of one tensor when all parts have been seen.
-struct Compared {
-  DifferenceSum difference;
-  SizeSum size;  // of the truth
-};
 
 // One pass over what was recorded, part by part; members are what its checks share.
 class Examination {
@@ -48,8 +39,8 @@ class Examination {
         problem_(source.outline().problem),
         settings_(settings),
         maps_(settings.maps || outline_.weights || outline_.scores),
-        plan_(
-            plan_parts(outline_, settings.maps, settings.maps ? kInfinity : settings.part_bytes)) {}
+        plan_(plan_parts(outline_, settings.maps, settings.maps ? kInfinity : settings.part_bytes)),
+        comparison_(outline_, settings.maps, settings.threads) {}
 
   AttentionReport run() {
     for (const CasePart& part : plan_) work_ += kReferenceCost * work_of(problem_, part);
@@ -67,7 +58,7 @@ class Examination {
     if (inputs_) add(*inputs_);
     check_equality();
     for (Check& check : laws_.checks(outline_, allowed_.out)) add(std::move(check));
-    check_kernel();
+    report_.kernel.checks = comparison_.check_kernel(single_);
     note_assumption();
     note_sample();
     if (report_.verdict.outcome() == Outcome::kFail) diagnose_failure();
@@ -116,17 +107,7 @@ class Examination {
     AttentionAnswer truth = reference_attention(problem, maps_, settings_.threads);
     AttentionAnswer fast = fast_attention(problem, settings_.maps, settings_.threads);
     if (!inputs_) inputs_ = check_inputs(problem, origin);
-    compare_parts(recorded, truth, origin);
-    const auto of_kernel = [&](Compared& compared, const Tensor<double>& given,
-                               const Tensor<double>& want) {
-      compared.difference.add(given, want, origin);
-    };
-    of_kernel(kernel_out_, fast.out, truth.out);
-    of_kernel(kernel_lse_, fast.lse, truth.lse);
-    if (settings_.maps) {
-      of_kernel(kernel_weights_, fast.weights, truth.weights);
-      of_kernel(kernel_scores_, fast.scores, truth.scores);
-    }
+    comparison_.add(recorded, truth, fast, origin);
     laws_.add(recorded, truth, origin, settings_.threads);
     if (plan_.size() == 1) {
       report_.truth = std::move(truth);
@@ -137,74 +118,10 @@ class Examination {
     }
   }
 
-  void compare_parts(const AttentionCase& recorded, const AttentionAnswer& truth,
-                     const std::vector<Index>& origin) {
-    out_.size.add(truth.out);
-    lse_.size.add(truth.lse);
-    weights_.size.add(truth.weights);
-    scores_.size.add(truth.scores);
-    if (recorded.out) {
-      DifferenceSum here;
-      here.add(*recorded.out, truth.out, origin);
-      wrong_.emplace_back(here.max_error(), here.where());
-      out_.difference.add(*recorded.out, truth.out, origin);
-    }
-    if (recorded.weights) weights_.difference.add(*recorded.weights, truth.weights, origin);
-    if (recorded.scores) compare_scores(recorded, truth, origin);
-    if (recorded.lse) {
-      lse_.difference.add(*recorded.lse, lse_with_sinks(recorded, truth), origin);
-    }
-  }
-
-  void compare_scores(const AttentionCase& recorded, const AttentionAnswer& truth,
-                      const std::vector<Index>& origin) {
-    Tensor<double> given = *recorded.scores;
-    if (recorded.scores_stage == ScoreStage::kMasked) {
-      for (std::size_t n = 0; n < given.values.size(); ++n) {
-        if (truth.scores.values[n] != -kInfinity || !(given.values[n] <= kSentinel)) continue;
-        sentinel_ = sentinel_ || given.values[n] != -kInfinity;
-        given.values[n] = -kInfinity;
-      }
-      scores_.difference.add(given, truth.scores, origin);
-      return;
-    }
-    const Tensor<double> early =
-        reference_scores(recorded.problem, recorded.scores_stage, settings_.threads);
-    for (std::size_t n = 0; n < given.values.size(); ++n) {
-      if (std::isnan(early.values[n])) given.values[n] = kNan;  // padding: anything may stand there
-    }
-    early_scores_.difference.add(given, early, origin);
-    early_scores_.size.add(early);
-  }
-
-  // With a sink, a row without keys has a denominator of exp(sink): both conventions are in use.
-  static Tensor<double> lse_with_sinks(const AttentionCase& recorded,
-                                       const AttentionAnswer& truth) {
-    Tensor<double> lse = truth.lse;
-    const AttentionProblem& problem = recorded.problem;
-    for (Index row = 0; row < lse.size() && !problem.sinks.empty(); ++row) {
-      if (lse.data()[row] != -kInfinity || std::isinf(recorded.lse->data()[row])) continue;
-      const Index head = row / problem.q_len() % problem.heads();
-      lse.data()[row] = problem.sinks[static_cast<std::size_t>(head)];
-    }
-    return lse;
-  }
-
   void find_limits() {
-    sizes_ = {out_.size.size(), weights_.size.size(), scores_.size.size(), lse_.size.size()};
-    // The worst of the parts' worst rows; the kernel's among them.
-    std::stable_sort(wrong_.begin(), wrong_.end(),
-                     [](const auto& a, const auto& b) { return a.first > b.first; });
-    constexpr std::size_t kMostWrong = 8;
-    std::vector<std::vector<Index>> places;
-    for (std::size_t n = 0; n < std::min(kMostWrong, wrong_.size()); ++n) {
-      places.push_back(wrong_[n].second);
-    }
-    for (const Compared* compared : {&lse_, &kernel_out_, &kernel_lse_}) {
-      places.push_back(compared->difference.where());
-    }
+    sizes_ = comparison_.sizes();
     const AttentionAnswer* truth = whole_in_one_part() != nullptr ? &report_.truth : nullptr;
-    sample_.emplace(source_, plan_, places, maps_, truth, settings_.threads);
+    sample_.emplace(source_, plan_, comparison_.worst_places(), maps_, truth, settings_.threads);
     const bool single = problem_.rules.dtype == DType::kF32 && !problem_.rules.tf32;
     work_ = done_ + (single ? 1 : 2) * kHonestCost * sample_->work();
     honest_ = honest_limits(problem_.rules.dtype, false, problem_.rules.tf32);
@@ -227,33 +144,25 @@ class Examination {
             kept_in(stored.lse, dtype, limits.lse, sizes_.lse)};
   }
 
-  static Check of_rows(Check check) {
-    check.axes = kAxesOfRows;
-    return check;
-  }
-
   void add(Check check) { report_.verdict.checks.push_back(std::move(check)); }
 
   void check_equality() {
-    add(outline_.out ? out_check() : not_checked("out", "no out"));
-    add(outline_.weights ? compare("weights", weights_.difference, allowed_.weights)
-                         : not_checked("weights", "no weights"));
-    add(outline_.scores ? scores_check() : not_checked("scores", "no scores"));
-    add(outline_.lse ? of_rows(compare("lse", lse_.difference, allowed_.lse))
-                     : not_checked("lse", "no lse"));
+    add(check_out());
+    // By what out was found to need: its check may have changed what is allowed.
+    for (Check& check : comparison_.check_others(allowed_)) add(std::move(check));
   }
 
-  Check out_check() {
-    Check check = compare("out", out_.difference, allowed_.out);
+  Check check_out() {
+    Check check = comparison_.check_out(allowed_.out);
     const DType dtype = problem_.rules.dtype;
     if (check.outcome != Outcome::kFail) return check;
     if (dtype == DType::kF64) {
-      const Check as_f32 = compare("out", out_.difference, single_.out);
+      const Check as_f32 = comparison_.check_out(single_.out);
       if (as_f32.outcome == Outcome::kPass) check.note = "no better than float32 arithmetic";
     } else if (dtype != DType::kF32) {
       // Where each step is a tensor in 16 bits (PyTorch's eager mode), scores are rounded too.
       const AnswerLimits rounded = of_records(honest_limits(dtype, true));
-      Check again = compare("out", out_.difference, rounded.out);
+      Check again = comparison_.check_out(rounded.out);
       if (again.outcome == Outcome::kPass) {
         allowed_ = rounded;
         again.note = fmt::format("scores rounded to {}", dtype_name(dtype));
@@ -261,30 +170,6 @@ class Examination {
       }
     }
     return check;
-  }
-
-  Check scores_check() const {
-    if (outline_.scores_stage == ScoreStage::kMasked) {
-      Check check = compare("scores", scores_.difference, allowed_.scores);
-      if (sentinel_) check.note = "hidden by finite numbers";
-      return check;
-    }
-    const DType dtype = problem_.rules.dtype;
-    const Limits size = early_scores_.size.size();
-    Limits allowed =
-        kept_in(outline_.stored.scores, dtype, HonestErrors().limits(dtype, size), size);
-    allowed.max_error = std::max(allowed.max_error, allowed_.scores.max_error);
-    allowed.mean_error = std::max(allowed.mean_error, allowed_.scores.mean_error);
-    return compare("scores", early_scores_.difference, allowed);
-  }
-
-  void check_kernel() {
-    std::vector<Check>& checks = report_.kernel.checks;
-    checks.push_back(compare("out", kernel_out_.difference, single_.out));
-    checks.push_back(of_rows(compare("lse", kernel_lse_.difference, single_.lse)));
-    if (!settings_.maps) return;
-    checks.push_back(compare("weights", kernel_weights_.difference, single_.weights));
-    checks.push_back(compare("scores", kernel_scores_.difference, single_.scores));
   }
 
   void diagnose_failure() {
@@ -302,17 +187,11 @@ class Examination {
 
   // Of a large case: some rows where the error sits, then what explains them in full.
   void diagnose_part() {
-    const auto failed_here = [this](const char* name) {
-      return check_failed(report_.verdict, name);
-    };
-    const Compared& worst = failed_here("out")       ? out_
-                            : failed_here("weights") ? weights_
-                            : failed_here("scores")  ? scores_
-                                                     : lse_;
+    PartComparison::Worst worst = comparison_.worst_of_failed(report_.verdict);
     const double left = work_;
     work_ = done_ + left;
     report_.verdict.diagnosis = diagnose_large(
-        {source_, report_.verdict, allowed_, worst.difference.where(), worst.size.size().max_error,
+        {source_, report_.verdict, allowed_, std::move(worst.where), worst.truth_size,
          settings_.threads, [&](double share) { advance(left * share); }},
         report_.remarks);
   }
@@ -355,10 +234,7 @@ class Examination {
   double done_ = 0;
 
   std::optional<Check> inputs_;
-  Compared out_, weights_, scores_, early_scores_, lse_;
-  Compared kernel_out_, kernel_lse_, kernel_weights_, kernel_scores_;
-  bool sentinel_ = false;
-  std::vector<std::pair<double, std::vector<Index>>> wrong_;  // each part's largest error of out
+  PartComparison comparison_;
   LawBook laws_;
 
   std::optional<HonestSample> sample_;
