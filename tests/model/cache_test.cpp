@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "model/configurations.h"
+#include "model/configured_problem.h"
 
 // One forward serves one pass and cached decoding: the same logits, the same maps, and each key
 // row projected once.
@@ -11,40 +11,10 @@ namespace attn {
 namespace {
 
 using testing::configurations;
-
-constexpr Index kBatch = 2;
-constexpr Index kLength = 9;
-constexpr Index kSourceLength = 4;
-
-struct Problem {
-  Transformer<float> model;
-  std::vector<Index> ids, source;
-  std::vector<std::uint8_t> source_mask = {1, 1, 1, 1, 1, 1, 0, 0};
-
-  explicit Problem(const ModelConfig& config)
-      : model(config), ids(testing::some_ids(kBatch * kLength, config.vocab_size, 1)) {
-    testing::scramble(model.params(), 2);
-    if (config.arch == Arch::kEncoderDecoder) {
-      source = testing::some_ids(kBatch * kSourceLength, config.source_vocab_size, 3);
-    }
-  }
-  bool cross() const { return !source.empty(); }
-
-  // The columns first .. first + count - 1 of every sequence.
-  std::vector<Index> columns(Index first, Index count) const {
-    std::vector<Index> cut;
-    for (Index b = 0; b < kBatch; ++b) {
-      const auto from = ids.begin() + b * kLength + first;
-      cut.insert(cut.end(), from, from + count);
-    }
-    return cut;
-  }
-  TokenInput input(const std::vector<Index>& cut) const {
-    TokenInput made{cut, {kBatch, static_cast<Index>(cut.size()) / kBatch, nullptr}, source, {}};
-    if (cross()) made.source_rows = {kBatch, kSourceLength, source_mask.data()};
-    return made;
-  }
-};
+using testing::kBatch;
+using testing::kLength;
+using testing::kSourceLength;
+using testing::Problem;
 
 struct Seen {
   Tensor<float> logits;  // (batch, length, vocab)
@@ -80,7 +50,7 @@ void expect_chunks_equal(const Problem& p, const std::vector<Index>& chunks, con
   // units of float's last place, for which 1e-5 of the largest logit leaves room.
   const float limit = 1e-5F * largest(whole.logits.values);
   constexpr float kWeightLimit = 2e-6F;  // weights lie in [0, 1]
-  KvCache<float> cache = p.model.make_cache(kBatch, kLength, p.cross() ? kSourceLength : 0, layout);
+  KvCache<float> cache = p.cache(kLength, layout);
   Workspace work;
   KeyRowCounts counts;
   Index first = 0;
@@ -222,9 +192,9 @@ TEST(Cache, BytesAreTheFormulaAndTheHeadsAreTheKeyValueHeads) {
   for (const auto& configuration : configurations()) {
     const ModelConfig& c = configuration.model;
     const Problem p(c);
-    const Index context = p.cross() ? kSourceLength : 0;
-    const KvCache<float> cache = p.model.make_cache(kBatch, 100, context);
-    EXPECT_EQ(cache.bytes(), 2 * c.depth * c.kv_heads * c.head_dim * (100 + context) * kBatch * 4)
+    const KvCache<float> cache = p.cache(100);
+    EXPECT_EQ(cache.bytes(),
+              2 * c.depth * c.kv_heads * c.head_dim * (100 + p.context()) * kBatch * 4)
         << configuration.name;
   }
 }
@@ -235,7 +205,7 @@ TEST(Cache, TruncatedItDecodesAnew) {
   config.mlp_hidden = 8;
   const Problem p(config.completed());
   const Seen whole = one_pass(p, kLength);
-  KvCache<float> cache = p.model.make_cache(kBatch, kLength);
+  KvCache<float> cache = p.cache(kLength);
   Workspace work;
   const std::vector<Index> start = p.columns(0, 6);
   p.model.forward(p.model.pass(work), p.input(start), &cache, nullptr);

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "model/configurations.h"
+#include "model/configured_problem.h"
 
 // Where only the last rows' logits are wanted, the last block leaves out the others: the same
 // logits, and the same keys and values behind them.
@@ -12,32 +12,9 @@ namespace attn {
 namespace {
 
 using testing::configurations;
-
-constexpr Index kBatch = 2;
-constexpr Index kLength = 9;
-constexpr Index kSourceLength = 4;
-
-struct Problem {
-  Transformer<float> model;
-  std::vector<Index> ids, source;
-  std::vector<std::uint8_t> source_mask = {1, 1, 1, 1, 1, 1, 0, 0};
-
-  explicit Problem(const ModelConfig& config)
-      : model(config), ids(testing::some_ids(kBatch * kLength, config.vocab_size, 1)) {
-    testing::scramble(model.params(), 2);
-    if (config.arch == Arch::kEncoderDecoder) {
-      source = testing::some_ids(kBatch * kSourceLength, config.source_vocab_size, 3);
-    }
-  }
-  TokenInput input(const std::vector<Index>& cut) const {
-    TokenInput made{cut, {kBatch, static_cast<Index>(cut.size()) / kBatch, nullptr}, source, {}};
-    if (!source.empty()) made.source_rows = {kBatch, kSourceLength, source_mask.data()};
-    return made;
-  }
-  KvCache<float> cache() const {
-    return model.make_cache(kBatch, kLength + 1, source.empty() ? 0 : kSourceLength);
-  }
-};
+using testing::kBatch;
+using testing::kLength;
+using testing::Problem;
 
 // Some units of float's last place: a product of one row is summed in another order than one of
 // nine.
@@ -74,8 +51,8 @@ TEST(LastRows, ACacheHoldsTheKeysOfAllRows) {
     const Problem p(configuration.model);
     Workspace work;
     const Pass<float> pass = p.model.pass(work);
-    KvCache<float> of_all = p.cache();
-    KvCache<float> of_last = p.cache();
+    KvCache<float> of_all = p.cache(kLength + 1);
+    KvCache<float> of_last = p.cache(kLength + 1);
     const Matrix<float> all = p.model.forward(pass, p.input(p.ids), &of_all, nullptr);
     const Matrix<float> last =
         p.model.forward(pass, p.input(p.ids), &of_last, nullptr, LogitRows::kLast);
