@@ -114,3 +114,16 @@ function(attn_test name)
   gtest_discover_tests(${name} DISCOVERY_TIMEOUT 120 TEST_FILTER "${quick}"
                        PROPERTIES TIMEOUT ${ARG_TIMEOUT} COST ${ARG_COST})
 endfunction()
+
+# attn_test_vectors(NAME FILTER): the tests of NAME that FILTER takes (as --gtest_filter) once more, as
+# vectors.NAME.scalar, .SSE4 and .AVX2, each with the kernels of that target; NAME has
+# support/vector_target.cpp among its sources. The sanitizers' presets leave these out: what they
+# build has fewer targets, which Targets.* compare.
+function(attn_test_vectors name filter)
+  foreach(target IN ITEMS scalar SSE4 AVX2)
+    set(test vectors.${name}.${target})
+    add_test(NAME ${test} COMMAND ${name} --gtest_brief=1 --gtest_filter=${filter})
+    set_tests_properties(${test} PROPERTIES ENVIRONMENT ATTNTOOLS_VECTORS=${target}
+                         SKIP_RETURN_CODE 77 TIMEOUT 600 LABELS slow)
+  endforeach()
+endfunction()

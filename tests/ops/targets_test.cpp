@@ -24,16 +24,19 @@ namespace {
 // While it lives, kernels run on this target.
 class OnTarget {
  public:
-  explicit OnTarget(std::int64_t target) {
+  explicit OnTarget(std::int64_t target) : before_(hwy::SupportedTargets()) {
     hwy::SetSupportedTargetsForTest(target);
     hwy::GetChosenTarget().Update(hwy::SupportedTargets());
   }
   ~OnTarget() {
-    hwy::SetSupportedTargetsForTest(0);
+    hwy::SetSupportedTargetsForTest(before_);
     hwy::GetChosenTarget().Update(hwy::SupportedTargets());
   }
   OnTarget(const OnTarget&) = delete;
   OnTarget& operator=(const OnTarget&) = delete;
+
+ private:
+  std::int64_t before_;
 };
 
 // All that the kernels give for the same inputs, one after the other.
