@@ -9,6 +9,7 @@ import sys
 import unittest
 
 from harness.curves import all_curves, context_point
+from harness.growth import growth
 from harness.records import judge, record_of
 from harness.rows import Row, all_rows, decode_bytes, prompt_flops, training_flops
 from harness.sides import Side, environment
@@ -56,6 +57,34 @@ class Curves(unittest.TestCase):
         self.assertEqual(more, 4 * 4 * 2 * 256 * 2048)  # 4 blocks of keys and values, float
         # By hand: one block of width 1 with one letter has 12 + 13 + 1 numbers beside the cache.
         self.assertEqual(decode_bytes(1, 1, 1, 0), 4 * 26)
+
+
+class Growth(unittest.TestCase):
+    @staticmethod
+    def row(curve, x, threads, milliseconds, bound=1):
+        return {"curve": curve, "model": "a", "x": x, "threads": threads, "bound_ns": bound * 1e6,
+                "samples_ns": [1e6 * milliseconds, 9e9, 0]}
+
+    def test_a_line_is_told_by_shares_a_constant_and_the_time_of_one_thread(self):
+        rows = [self.row("batch", x, threads, (3 + 2 * x) / threads, x)
+                for threads in (1, 2) for x in (1, 4, 16)]
+        self.assertEqual([line.split(":", 1)[1].strip() for line in growth(rows)],
+                         ["percent of the bound at 1, 4, 16: 20, 36, 46",
+                          "3 ms + 2 ms for each",
+                          "percent of the bound at 1, 4, 16: 40, 73, 91",
+                          "1.5 ms + 1 ms for each",
+                          "percent of the time of 1: 50, 50, 50"])
+
+    def test_threads_are_beside_one(self):
+        rows = [self.row("threads", n, n, ms) for n, ms in ((1, 8), (2, 5), (4, 6))]
+        self.assertEqual([*growth(rows)],
+                         ["threads   a: 8 ms on 1 thread; percent of it on 2, 4: 62, 75"])
+
+    def test_a_prompt_is_told_in_tokens(self):
+        rows = [self.row(curve, x, 1, ms) for curve, x, ms in
+                (("context", 8, 2), ("context", 16, 3), ("prompt", 16, 10), ("prompt", 32, 20))]
+        self.assertEqual([*growth(rows)][-1],
+                         "prompt    16 tokens at once take the time of 5 decoded ones")
 
 
 class Records(unittest.TestCase):

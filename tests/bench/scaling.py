@@ -19,6 +19,7 @@ import sys
 
 from bench import ROOT, commit, processor
 from harness.curves import all_curves
+from harness.growth import growth
 from harness.measure import Pace, Yardsticks, alternated
 from harness.sides import Programs
 
@@ -26,8 +27,9 @@ try:
     import h5py
     import numpy as np
 except ImportError as error:
-    sys.exit(f"scaling.py: {sys.executable} has no {error.name}\n"
-             "  apt-get install python3-h5py   (for /usr/bin/python3)")
+    MISSING = error.name  # what --help need not have
+else:
+    MISSING = None
 
 
 def parse_arguments():
@@ -35,7 +37,8 @@ def parse_arguments():
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build/release",
                         help="folder that was built in")
-    parser.add_argument("--only", action="append", metavar="CURVE", help="may be repeated")
+    parser.add_argument("--only", action="append", metavar="CURVE", choices=list(all_curves(1)),
+                        help=f"of {', '.join(all_curves(1))}; may be repeated")
     parser.add_argument("--seconds", type=float, default=25, help="spent on a curve (default 25)")
     parser.add_argument("--core-type", metavar="NAME", help="OPENBLAS_CORETYPE of ours")
     parser.add_argument("-o", "--output", type=pathlib.Path, metavar="FILE", required=True)
@@ -111,14 +114,14 @@ def write(path, rows, context):
 
 def main():
     arguments = parse_arguments()
+    if MISSING:
+        return (f"scaling.py: {sys.executable} has no {MISSING}\n"
+                "  apt-get install python3-h5py   (for /usr/bin/python3)")
     programs = Programs(arguments.build.resolve(), None, arguments.core_type)
     if not os.access(programs.bench_side, os.X_OK):
         return f"scaling.py: {programs.bench_side} is not built"
     cores = len(os.sched_getaffinity(0))
     curves = all_curves(cores)
-    unknown = set(arguments.only or []) - set(curves)
-    if unknown:
-        return f"scaling.py: no such curve: {', '.join(unknown)} (there are {', '.join(curves)})"
     yardsticks = Yardsticks(programs)
     ours = yardsticks.side.hello
     context = {"format": "attntools-bench", "format_version": 1, "tool_version": ours["version"],
@@ -137,6 +140,9 @@ def main():
             print_row(row)
             rows.append(row)
     write(arguments.output, rows, context)
+    print("# of these:")
+    for line in growth(rows):
+        print("#", line)
     return 0
 
 
