@@ -15,8 +15,8 @@ list(FILTER scripts EXCLUDE REGEX plot_style)
 set(scripts_folder ${CMAKE_INSTALL_DATADIR}/attntools/scripts)
 install(PROGRAMS ${scripts} scripts/attention_html.py DESTINATION ${scripts_folder}
         COMPONENT programs)
-install(FILES scripts/record_attention.py scripts/plot_style.py scripts/attention_maps.py
-              scripts/attention_page.py DESTINATION ${scripts_folder}
+install(FILES scripts/record_attention.py scripts/hdf5_script.py scripts/plot_style.py
+              scripts/attention_maps.py scripts/attention_page.py DESTINATION ${scripts_folder}
         COMPONENT programs)  # to be imported
 install(DIRECTORY scripts/attention_html DESTINATION ${scripts_folder} COMPONENT programs
         PATTERN __pycache__ EXCLUDE)

@@ -10,36 +10,17 @@ The file needs no network and stays under 5 MB; what is larger is pooled, and th
 input gives the same bytes. Needs python3-h5py. Exit status: 0 done, 2 usage, 3 data or I/O.
 """
 import argparse
-import io
 import os
-import pathlib
 import sys
-import tempfile
+
+from hdf5_script import DONE, USAGE, Parser, check_output, opened, printable, refuse, tool, write_whole
 
 try:
-    import h5py
-
     from attention_maps import DataError, history_of, parts_of
     from attention_page import TooLarge, build
 except ImportError as error:
-    print("attention_html.py: %s: apt-get install python3-h5py" % error, file=sys.stderr)
-    sys.exit(3)
-
-MOST_PIPED = 1 << 30        # of a file that comes through a pipe
-
-
-class UsageError(Exception):
-    """What the command line asks for cannot be done: exit status 2."""
-
-
-def read_whole(stream):
-    """What a pipe holds."""
-    content = stream.read(MOST_PIPED + 1)
-    if not content:
-        raise DataError("input is empty (did the command before the pipe fail?)")
-    if len(content) > MOST_PIPED:
-        raise DataError("more than %d bytes: write a file first" % MOST_PIPED)
-    return io.BytesIO(content)
+    refuse(f"{sys.executable} has no {error.name}",
+           "apt-get install python3-h5py   (for /usr/bin/python3)")
 
 
 def numbers(text):
@@ -47,7 +28,7 @@ def numbers(text):
     chosen = []
     for part in text.split(","):
         first, dash, last = part.partition("-")
-        if not first.isdigit() or (dash and not last.isdigit()):
+        if not first.isdecimal() or (dash and not last.isdecimal()):
             raise argparse.ArgumentTypeError("%r is no list like 0,2,5-7" % text)
         chosen.append(range(int(first), int(last if dash else first) + 1))
     if any(not span for span in chosen):
@@ -56,7 +37,7 @@ def numbers(text):
 
 
 def size(text):
-    if not text.isdigit() or not 1 <= int(text) <= 4096:
+    if not text.isdecimal() or not 1 <= int(text) <= 4096:
         raise argparse.ArgumentTypeError("%r is no count from 1 to 4096" % text)
     return int(text)
 
@@ -72,43 +53,17 @@ def choose(parts, option, which, spans):
         chosen = [names.index(n) for n in names if any(n in span for span in spans)]
         taken.update(names[i] for i in chosen)
         if not chosen:
-            raise UsageError("--%s: %s has none of them: it has %d to %d"
-                             % (option, part.name, names[0], names[-1]))
+            refuse("--%s: %s has none of them: it has %d to %d"
+                   % (option, part.name, names[0], names[-1]), status=USAGE)
         part.keep(which, chosen)
     for span in spans:
         if span[-1] not in taken:
-            raise UsageError("--%s: there is no %d: the last is %d" % (option, span[-1], max(taken)))
-
-
-def write(path, content):
-    """Whole or not at all; into a pipe or device as it comes."""
-    if path == "-":
-        sys.stdout.buffer.write(content)
-        sys.stdout.buffer.flush()
-        return
-    if os.path.exists(path) and not os.path.isfile(path):
-        with open(path, "wb") as stream:
-            stream.write(content)
-        return
-    path = os.path.realpath(path)  # a link stays one
-    folder = os.path.dirname(path) or "."
-    descriptor, temporary = tempfile.mkstemp(dir=folder, prefix=".attention_html-")
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(content)
-        mask = os.umask(0)
-        os.umask(mask)
-        os.chmod(temporary, 0o666 & ~mask)
-        os.replace(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
-        raise
+            refuse("--%s: there is no %d: the last is %d" % (option, span[-1], max(taken)),
+                   status=USAGE)
 
 
 def parser():
-    options = argparse.ArgumentParser(
-        prog="attention_html.py", allow_abbrev=False, description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter)
+    options = Parser(description=__doc__)
     options.add_argument("input", metavar="FILE", help="HDF5 with attention maps, - for stdin")
     options.add_argument("-o", "--output", required=True, metavar="OUT.html", help="- for stdout")
     options.add_argument("--dataset", action="append", metavar="PATH",
@@ -126,58 +81,45 @@ def parser():
     return options
 
 
-def run(options):
-    if options.tokens and (options.queries or options.keys):
-        raise UsageError("--tokens is both --queries and --keys: give either")
-    if options.output == "-" and sys.stdout.isatty():
-        raise UsageError("-o -: HTML is not for a terminal")
+def read_parts(options):
+    """The maps to show and the file's history."""
+    name = "stdin" if options.input == "-" else options.input
     try:
-        if options.input == "-":
-            source = read_whole(sys.stdin.buffer)
-        elif pathlib.Path(options.input).is_file():
-            source = options.input
-        else:
-            with open(options.input, "rb") as stream:  # a pipe such as <(command)
-                source = read_whole(stream)
-        with h5py.File(source, "r") as file:
-            parts = parts_of(file, options.dataset)
-            history = history_of(file)
+        with opened(options.input) as file:
+            return parts_of(file, options.dataset), history_of(file)
+    except DataError as error:
+        refuse(f"{name}: {error}")
     except (OSError, RuntimeError, KeyError, ValueError) as error:
-        raise DataError(str(error).split("\n")[0]) from error
+        # What a damaged file leads to deep inside.
+        refuse(f"{name}: cannot be read: {' '.join(str(error).split())}")
+
+
+def main():
+    options = parser().parse_args()
+    if options.tokens and (options.queries or options.keys):
+        refuse("--tokens is both --queries and --keys: give either", status=USAGE)
+    check_output(options.output, [options.input])
+    parts, history = read_parts(options)
     for option, which, spans in (("blocks", 0, options.blocks), ("heads", 1, options.heads),
                                  ("tokens" if options.tokens else "queries", 2,
                                   options.tokens or options.queries),
                                  ("tokens" if options.tokens else "keys", 3,
                                   options.tokens or options.keys)):
         choose(parts, option, which, spans)
-    name = "stdin" if options.input == "-" else os.path.basename(options.input)
-    title = os.fsencode(options.title or name).decode("utf-8", "backslashreplace")
-    content, notes = build(parts, options.pool, title, history)
+    title = os.fsencode(options.title or ("stdin" if options.input == "-"
+                                          else os.path.basename(options.input)))
     try:
-        write(options.output, content)
-    except OSError as error:
-        raise DataError("%s: %s" % (options.output, error.strerror)) from error
+        content, notes = build(parts, options.pool, title.decode("utf-8", "backslashreplace"), history)
+    except TooLarge as error:
+        refuse(str(error), status=USAGE)
+    write_whole(options.output, content)
     if not options.quiet:
         shapes = "; ".join("%s %s" % (part.name, " x ".join(map(str, part.weights.shape)))
                            for part in parts)
-        for note in notes:
-            print("attention_html.py: %s" % note, file=sys.stderr)
-        print("attention_html.py: wrote %s, %.2f MB: %s" % (options.output, len(content) / 1e6, shapes),
-              file=sys.stderr)
-
-
-def main():
-    options = parser().parse_args()
-    try:
-        run(options)
-    except (UsageError, TooLarge) as error:
-        print("attention_html.py: %s" % error, file=sys.stderr)
-        return 2
-    except DataError as error:
-        name = "stdin" if options.input == "-" else options.input
-        print(ascii("attention_html.py: %s: %s" % (name, error))[1:-1], file=sys.stderr)
-        return 3
-    return 0
+        output = "stdout" if options.output == "-" else options.output
+        for said in (*notes, "wrote %s, %.2f MB: %s" % (output, len(content) / 1e6, shapes)):
+            print("%s: %s" % (tool(), printable(said)), file=sys.stderr)
+    return DONE
 
 
 if __name__ == "__main__":

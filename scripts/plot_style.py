@@ -6,20 +6,12 @@ files. Pictures are PNG, PDF or SVG by the ending of -o; the same input gives th
 import argparse
 import contextlib
 import io
-import os
 import pathlib
 import sys
 import warnings
 
-TOOL = pathlib.Path(sys.argv[0]).name
-DONE, USAGE, DATA = 0, 2, 3
-
-
-def refuse(message, hint=None, status=DATA):
-    """Ends the script with one line on stderr, and one of advice."""
-    print(f"{TOOL}: {message}" + (f"\n  {hint}" if hint else ""), file=sys.stderr)
-    sys.exit(status)
-
+from hdf5_script import DATA, DONE, USAGE, Parser, check_output, name_of, opened, refuse, \
+    write_whole
 
 try:
     import h5py
@@ -49,22 +41,10 @@ METADATA = {".png": {"Software": None}, ".svg": {"Date": None, "Creator": None},
             ".pdf": {"CreationDate": None, "Creator": None, "Producer": None}}
 
 
-class Parser(argparse.ArgumentParser):
-    """Without abbreviations, and with errors of one line."""
-
-    def __init__(self, **settings):
-        super().__init__(prog=TOOL, allow_abbrev=False,
-                         formatter_class=argparse.RawDescriptionHelpFormatter, **settings)
-
-    def error(self, message):
-        refuse(message, f"'{TOOL} --help' explains the options", USAGE)
-
-
 def positive(text):
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"must be 1 or more: {text}")
-    return number
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"must be a whole number of 1 or more: '{text}'")
+    return int(text)
 
 
 def numbers(text):
@@ -82,44 +62,30 @@ def parser(description, several=False):
     made.add_argument("files" if several else "file", metavar="FILE", nargs="+" if several else None,
                       help="HDF5 file of a program, - for stdin")
     made.add_argument("-o", "--output", metavar="FILE", action="append",
-                      help="picture, by its ending .png, .pdf or .svg; may be repeated "
+                      help="picture, by its ending .png, .pdf or .svg, - for stdout; may be repeated "
                            "(default: the input's name with .png, in this folder)")
+    made.add_argument("--format", choices=[ending[1:] for ending in METADATA],
+                      help="of -o - (default png)")
     made.add_argument("--title", help="above the picture")
     made.add_argument("--dpi", type=positive, default=150, help="of .png (default 150)")
     return made
 
 
-def outputs_of(options, source):
-    if not options.output and source == "-":
+def outputs_of(options, inputs):
+    """(path, ending) of each picture."""
+    if not options.output and inputs[0] == "-":
         refuse("-o is missing: stdin has no name to make one from", status=USAGE)
-    paths = [pathlib.Path(name) for name in options.output or [pathlib.Path(source).stem + ".png"]]
+    paths = options.output or [pathlib.Path(inputs[0]).stem + ".png"]
+    if options.format and "-" not in paths:
+        refuse("--format is of -o -: a file's ending says what it is", status=USAGE)
+    outputs = []
     for path in paths:
-        if path.suffix not in METADATA:
+        ending = "." + (options.format or "png") if path == "-" else pathlib.Path(path).suffix
+        if ending not in METADATA:
             refuse(f"-o {path}: the ending must be .png, .pdf or .svg", status=USAGE)
-    return paths
-
-
-@contextlib.contextmanager
-def opened(name):
-    """The HDF5 file of that name, or of stdin, which is read whole."""
-    try:
-        if name != "-":
-            with open(name, "rb"):  # for the system's own words on what cannot be opened
-                pass
-            source = name
-        elif sys.stdin.isatty():
-            refuse("stdin is a terminal: an HDF5 file is wanted", status=USAGE)
-        else:
-            content = sys.stdin.buffer.read()
-            if not content:
-                refuse("stdin: input is empty (did the command before the pipe fail?)")
-            source = io.BytesIO(content)
-        file = h5py.File(source, "r")
-    except OSError as error:
-        refuse(f"{'stdin' if name == '-' else name}: "
-               f"{error.strerror if error.errno else 'not a whole HDF5 file'}")
-    with file:
-        yield file
+        check_output(path, inputs)
+        outputs.append((path, ending))
+    return outputs
 
 
 def dataset(file, path):
@@ -134,11 +100,6 @@ def dataset(file, path):
     return found[()]
 
 
-def name_of(file):
-    return "stdin" if not isinstance(file.filename, str) or file.filename.startswith("<") \
-        else file.filename
-
-
 def text(value):
     """An attribute or a label of a file as str."""
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
@@ -149,41 +110,35 @@ def run(options, draw):
     names = options.files if hasattr(options, "files") else [options.file]
     if names.count("-") > 1:
         refuse("only one FILE can be stdin", status=USAGE)
-    paths = outputs_of(options, names[0])
+    outputs = outputs_of(options, names)
     with contextlib.ExitStack() as stack:
         try:
             files = [stack.enter_context(opened(name)) for name in names]
             figure = draw(files if hasattr(options, "files") else files[0], options)
-        except KeyboardInterrupt:
-            sys.exit(130)
         except (ArithmeticError, AttributeError, LookupError, MemoryError, OSError, RuntimeError,
                 TypeError, ValueError) as error:
             # What a file of another shape or a damaged one leads to deep inside.
             refuse(f"{', '.join(names)}: cannot be drawn: {' '.join(str(error).split())}")
-    save(figure, paths, options.dpi, options.title)
+    save(figure, outputs, options.dpi, options.title)
     return DONE
 
 
-def save(figure, paths, dpi=150, title=None):
-    """Writes the picture under each name, whole or not at all."""
+def save(figure, outputs, dpi=150, title=None):
+    """Writes the picture under each name, in the form that its ending says, whole or not at all."""
     if title:
         figure.suptitle(title, parse_math=False)
-    for path in paths:
-        part = path.with_name(f".{path.name}.{os.getpid()}{path.suffix}")
-        try:
-            if path is paths[0]:
-                # Places are found once: else a picture would depend on the ones written before it.
-                figure.draw_without_rendering()
-                figure.set_layout_engine("none")
-            figure.savefig(part, dpi=dpi, metadata=METADATA[path.suffix])
-            part.replace(path)
-        except OSError as error:
-            part.unlink(missing_ok=True)
-            refuse(f"{path}: {error.strerror}")
-        except (MemoryError, RuntimeError, ValueError) as error:
-            # Letters or a picture larger than Matplotlib can draw.
-            part.unlink(missing_ok=True)
-            refuse(f"{path}: cannot be drawn: {' '.join(str(error).split())}")
+    path = outputs[0][0]
+    try:
+        # Places are found once: else a picture would depend on the ones written before it.
+        figure.draw_without_rendering()
+        figure.set_layout_engine("none")
+        for path, ending in outputs:
+            picture = io.BytesIO()
+            figure.savefig(picture, format=ending[1:], dpi=dpi, metadata=METADATA[ending])
+            write_whole(path, picture.getvalue())
+    except (MemoryError, RuntimeError, ValueError) as error:
+        # Letters or a picture larger than Matplotlib can draw.
+        refuse(f"{path}: cannot be drawn: {' '.join(str(error).split())}")
     plt.close(figure)
 
 

@@ -164,9 +164,10 @@ def main(arguments=None):
         except (OSError, KeyError, ValueError, IndexError) as error:
             style.refuse(f"{options.runs}: no runs, or not whole, for {name}: {' '.join(str(error).split())}",
                          "scripts/training-results.sh makes them")
-        paths = [options.figures / f"{stem}.{ending}" for ending in options.endings or ["svg"]]
-        style.save(figure, paths)
-        print(*paths, sep="\n")
+        outputs = [(options.figures / f"{stem}.{ending}", f".{ending}")
+                   for ending in options.endings or ["svg"]]
+        style.save(figure, outputs)
+        print(*(path for path, _ in outputs), sep="\n")
     return style.DONE
 
 

@@ -9,6 +9,7 @@ import importlib
 import io
 import os
 import pathlib
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -39,8 +40,7 @@ def program(command):
 
 def call(script, *arguments):
     """Exit status and stderr of a script, in this process: Matplotlib is slow to load."""
-    import plot_style
-    plot_style.TOOL = script + ".py"
+    sys.argv[0] = script + ".py"
     said = io.StringIO()
     with contextlib.redirect_stderr(said), contextlib.redirect_stdout(io.StringIO()):
         try:
@@ -105,6 +105,12 @@ with open("pe.h5") as sys.stdin:
     draws("plot_positions", "-", "--features", "0,8", "-o", "piped.svg")
 check("stdin: the same picture", pathlib.Path("piped.svg").read_bytes() == first["pe.svg"])
 
+piped = subprocess.run(shlex.join([sys.executable, scripts + "/plot_positions.py"])
+                       + " <(cat pe.h5) --features 0,8 --format svg -o -", shell=True,
+                       executable="/bin/bash", capture_output=True, check=False)
+check("a pipe by name, and stdout: the same picture",
+      (piped.stdout, piped.stderr) == (first["pe.svg"], b""), piped.stderr)
+
 # What is hidden is told apart from what is tiny, and labels are the tokens.
 import plot_attention  # noqa: E402
 with h5py.File("heads.h5") as file:
@@ -153,6 +159,13 @@ refuses("plot_attention", ["outside.h5", "-o", "a.png"], 3, "/attention lies in 
 refuses("plot_training", [".", ".", "nanogpt"], 3, "no nanogpt-*.h5")
 refuses("plot_positions", ["pe.h5", "-o", "nowhere/a.png"], 3, "nowhere/a.png: No such file")
 refuses("plot_positions", ["pe.h5", "-o", "a.gif"], 2, ".png, .pdf or .svg")
+refuses("plot_positions", ["pe.h5", "--format", "pdf", "-o", "a.png"], 2, "--format is of -o -")
+refuses("plot_positions", ["pe.h5", "--dpi", "x", "-o", "a.png"], 2, "--dpi: must be a whole number of 1 or more: 'x'")
+pathlib.Path("input.png").write_bytes(pathlib.Path("pe.h5").read_bytes())
+refuses("plot_positions", ["input.png"], 2, "input.png is the input file itself")
+with h5py.File("steers.h5", "w") as file:
+    file["\x1b[2J"] = np.zeros(3)
+refuses("plot_positions", ["steers.h5", "--dataset", "none", "-o", "a.png"], 3, r"it has /\x1b[2J")
 refuses("plot_positions", ["pe.h5", "--features", "0,12", "-o", "a.png"], 2, "features 0 to 11")
 with open(os.devnull) as sys.stdin:
     refuses("plot_positions", ["-", "-o", "a.png"], 3, "stdin: input is empty")
