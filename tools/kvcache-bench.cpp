@@ -51,6 +51,8 @@ const cli::Program kProgram = {
         "The first new token comes out of the prompt's pass; the last is never fed back.\n"
         "  prefill  the prompt, or all n tokens, in one pass\n"
         "  decode   token after token; total is both, its tok/s counting the new tokens\n"
+        "Without a cache all tokens so far are computed again at every step, with --window too,\n"
+        "though one layer could do with those in it: above it the last row needs more.\n"
         "Cache bytes are those of rows in use (with --window those that the last pass saw);\n"
         "allocated are the pages that hold them, or the whole capacity.\n"
         "\n"

@@ -170,12 +170,14 @@ void declare_subject(cli::OptionTable& table, BenchOptions& o) {
   table.group("What decodes");
   cli::input_option(table, o.input, "checkpoint whose model decodes, - for stdin; else one layer");
   table.choice("preset", o.preset, {"tutorial", "long-context"},
-               "runs whose reports compare: one layer of width 512, 512 tokens with a cache and "
-               "without; 8 and 1 kv heads after 8192 tokens; 5 rounds after 1 to warm up");
+               "runs of one attention layer of width 512 whose reports compare: 512 tokens with a "
+               "cache and without (the model of that name is --model tutorial); 8 and 1 kv heads "
+               "after 8192 tokens; 5 rounds after 1 to warm up");
   table
       .custom(
           "model", "NAME", [&o](std::string_view name) { take_model(name, o); },
-          fmt::format("a whole decoder by name, of random tensors ({})",
+          fmt::format("a whole decoder by name, of random tensors, the shapes of tinygpt-train's "
+                      "--preset ({})",
                       fmt::join(model_names(), ", ")))
       .before_others()
       .completes(model_names());

@@ -286,8 +286,9 @@ int run_serve(const BenchOptions& o, cli::Session& session) {
   session.report().write(serve_report(
       experiment, context,
       {o.format, served.headline, memory, served.row_bytes, o.counts_only, timed, compared}));
-  session.did(fmt::format("served {} in {}{}: {}", requests, counted(std::ssize(ways), "way"),
-                          timed ? ", timed" : "", agreement_words(experiment.agreement())));
+  session.did(fmt::format("served {} in {}{}: {}", requests,
+                          counted(std::ssize(experiment.rows()), "way"), timed ? ", timed" : "",
+                          agreement_words(experiment.agreement())));
   return experiment.agreement().counts && experiment.agreement().outputs ? cli::kDone : cli::kNo;
 }
 

@@ -9,18 +9,24 @@
 namespace attn {
 namespace {
 
+// What asked for serving.
+const char* mode(const cli::OptionTable& table) {
+  return table.given("requests") ? "requests" : "lengths";
+}
+
 // The one number of an option that elsewhere takes several; nothing where it was not given.
 std::optional<Index> only_one(const cli::OptionTable& table, const char* name,
                               const std::vector<Index>& values) {
   if (!table.given(name)) return std::nullopt;
   if (values.size() != 1)
-    throw UsageError(fmt::format("--{} takes one number beside --requests", name));
+    throw UsageError(fmt::format("--{} takes one number beside --{}", name, mode(table)));
   return values.front();
 }
 
-KvType only_type(const char* name, const std::vector<KvType>& types) {
+KvType only_type(const cli::OptionTable& table, const char* name,
+                 const std::vector<KvType>& types) {
   if (types.size() != 1)
-    throw UsageError(fmt::format("--{} takes one type beside --requests", name));
+    throw UsageError(fmt::format("--{} takes one type beside --{}", name, mode(table)));
   return types.front();
 }
 
@@ -73,8 +79,8 @@ void check_serving(const cli::OptionTable& table, BenchOptions& options) {
       throw UsageError(fmt::format("--{} and --{} do not go together", mode, other), hint);
     }
   }
-  o.k_type = only_type("k-dtype", options.k_types);
-  o.v_type = only_type("v-dtype", options.v_types);
+  o.k_type = only_type(table, "k-dtype", options.k_types);
+  o.v_type = only_type(table, "v-dtype", options.v_types);
   const bool drawn = o.lengths.empty() || is_distribution(o.lengths);
   if (o.requests && !drawn) {
     throw UsageError("--requests counts what a distribution draws: --lengths is a file",
@@ -87,10 +93,10 @@ void check_serving(const cli::OptionTable& table, BenchOptions& options) {
                      {"a length is the prompt's and the new tokens but the last"});
   }
   if (options.kv_heads.size() > 1)
-    throw UsageError("--kv-heads takes one number beside --requests");
+    throw UsageError(fmt::format("--kv-heads takes one number beside --{}", mode(table)));
   if (!table.given("cache")) return;
   if (options.has_cache(CacheKind::kNone))
-    throw UsageError("--cache none serves nobody beside --requests");
+    throw UsageError(fmt::format("--cache none serves nobody beside --{}", mode(table)));
   o.contiguous = options.has_cache(CacheKind::kContiguous);
   o.paged = options.has_cache(CacheKind::kPaged);
   if (o.paged) return;

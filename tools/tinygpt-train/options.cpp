@@ -47,7 +47,7 @@ void declare_start(cli::OptionTable& table, TrainOptions& options) {
   table
       .custom(
           "preset", "NAME", [&options](std::string_view name) { take_preset(name, options); },
-          fmt::format("shape and recipe by name; other options win ({})",
+          fmt::format("shape and recipe of a whole model by name; other options win ({})",
                       fmt::join(preset_names(), ", ")))
       .completes_from(preset_names)
       .before_others();
