@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <variant>
@@ -35,18 +36,19 @@ struct BenchColumn {
 template <class Row>
 class ColumnBuilder {
  public:
-  explicit ColumnBuilder(const std::vector<Row>& rows) : rows_(rows) {}
+  explicit ColumnBuilder(std::span<const Row> rows) : rows_(rows) {}
 
   template <class Values, class Value>
   void add(std::string name, Value value) {
     Values values;
+    values.reserve(rows_.size());
     for (const Row& row : rows_) values.push_back(value(row));
     columns_.push_back({std::move(name), std::move(values)});
   }
   std::vector<BenchColumn> take() { return std::move(columns_); }
 
  private:
-  const std::vector<Row>& rows_;
+  std::span<const Row> rows_;
   std::vector<BenchColumn> columns_;
 };
 

@@ -30,11 +30,16 @@ void write_steps(Hdf5Writer& writer, const std::vector<CacheRow>& rows) {
 }  // namespace
 
 std::vector<BenchColumn> bench_columns(const CacheExperiment& experiment, bool timed) {
+  return bench_columns(experiment, experiment.rows(), timed);
+}
+
+std::vector<BenchColumn> bench_columns(const CacheExperiment& experiment,
+                                       std::span<const CacheRow> rows, bool timed) {
   using Texts = BenchColumn::Texts;
   using Counts = BenchColumn::Counts;
   using OptionalCounts = BenchColumn::OptionalCounts;
   using Reals = BenchColumn::Reals;
-  ColumnBuilder<CacheRow> table(experiment.rows());
+  ColumnBuilder<CacheRow> table(rows);
   table.add<Texts>("phase", [](const CacheRow& row) { return row.phase; });
   table.add<Counts>("kv_heads", [](const CacheRow& row) { return row.kv_heads; });
   table.add<Texts>("cache",

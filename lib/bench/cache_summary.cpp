@@ -3,6 +3,8 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
+#include <map>
 
 #include "core/counted.h"
 #include "core/text.h"
@@ -14,13 +16,13 @@ bool is_whole(const CacheRow& row) {
   return row.phase == (row.work.prompt == 0 ? "decode" : "total");
 }
 
-bool same_work(const CacheRow& a, const CacheRow& b) {
-  return a.subject == b.subject && a.work.prompt == b.work.prompt &&
-         a.work.new_tokens == b.work.new_tokens;
+// What a row processes, whatever the cache.
+std::array<Index, 3> work_key(const CacheRow& row) {
+  return {row.subject, row.work.prompt, row.work.new_tokens};
 }
 
 bool same_plan(const CacheRow& a, const CacheRow& b) {
-  return same_work(a, b) && a.cache == b.cache;
+  return work_key(a) == work_key(b) && a.cache == b.cache;
 }
 
 std::string work_text(const DecodeWork& work) {
@@ -42,15 +44,16 @@ std::string heads_text(const CacheRow& row) {
 }  // namespace
 
 std::vector<CachePair> cache_pairs(const std::vector<CacheRow>& rows) {
+  // The first of each work; a sweep has very many.
+  std::map<std::array<Index, 3>, const CacheRow*> uncached;
+  for (const CacheRow& row : rows) {
+    if (!row.cache.cached() && is_whole(row)) uncached.emplace(work_key(row), &row);
+  }
   std::vector<CachePair> pairs;
   for (const CacheRow& with : rows) {
     if (!with.cache.cached() || !is_whole(with)) continue;
-    for (const CacheRow& without : rows) {
-      if (!without.cache.cached() && is_whole(without) && same_work(with, without)) {
-        pairs.push_back({&with, &without});
-        break;
-      }
-    }
+    const auto without = uncached.find(work_key(with));
+    if (without != uncached.end()) pairs.push_back({&with, without->second});
   }
   return pairs;
 }

@@ -8,10 +8,8 @@
 namespace attn::cli {
 namespace {
 
-using CellWriter = std::string (*)(std::string_view);
-
 void append_line(std::string& out, const std::vector<std::string>& cells, char separator,
-                 CellWriter write) {
+                 std::string (*write)(std::string_view)) {
   for (std::size_t i = 0; i < cells.size(); ++i) {
     if (i > 0) out += separator;
     out += write(cells[i]);
@@ -107,22 +105,34 @@ std::string Table::text() const {
   return out;
 }
 
-std::string Table::tsv() const {
+std::string Table::heading(char separator, CellWriter write) const {
   std::vector<std::string> names;
   for (const Column& column : columns_) names.push_back(column.name);
   std::string out = "#";
-  append_line(out, names, '\t', tsv_cell);
-  for (const auto& row : rows_) append_line(out, row, '\t', tsv_cell);
+  append_line(out, names, separator, write);
   return out;
 }
 
-std::string Table::csv() const {
-  std::vector<std::string> names;
-  for (const Column& column : columns_) names.push_back(column.name);
-  std::string out = "#";
-  append_line(out, names, ',', csv_cell);
-  for (const auto& row : rows_) append_line(out, row, ',', csv_cell);
+std::string Table::lines(char separator, CellWriter write) const {
+  std::string out;
+  for (const auto& row : rows_) append_line(out, row, separator, write);
   return out;
+}
+
+std::string Table::tsv() const {
+  return heading('\t', tsv_cell) + tsv_rows();
+}
+
+std::string Table::csv() const {
+  return heading(',', csv_cell) + csv_rows();
+}
+
+std::string Table::tsv_rows() const {
+  return lines('\t', tsv_cell);
+}
+
+std::string Table::csv_rows() const {
+  return lines(',', csv_cell);
 }
 
 std::string Table::markdown() const {

@@ -28,10 +28,17 @@ class Table {
   std::string tsv() const;
   /// "#name,name" and the rows; cells are quoted where RFC 4180 wants it.
   std::string csv() const;
+  /// Their rows alone, behind a beginning that was written before.
+  std::string tsv_rows() const;
+  std::string csv_rows() const;
   std::string markdown() const;
 
  private:
+  using CellWriter = std::string (*)(std::string_view);
+
   std::vector<std::size_t> widths() const;
+  std::string heading(char separator, CellWriter write) const;
+  std::string lines(char separator, CellWriter write) const;
 
   std::vector<Column> columns_;
   std::vector<std::vector<std::string>> rows_;

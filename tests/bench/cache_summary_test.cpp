@@ -48,6 +48,21 @@ TEST(CacheSummary, PairsTheWholeOfEachWork) {
   EXPECT_EQ(pairs[0].row_ratio(), 1.5);  // 3 rows against 2
 }
 
+// Looking through all rows for each would take minutes.
+TEST(CacheSummary, PairsASweepOverManyLengths) {
+  constexpr Index kLengths = 100'000;
+  std::vector<CacheRow> rows;
+  rows.reserve(2 * kLengths);
+  for (Index n = 1; n <= kLengths; ++n) rows.push_back(decode_row(CacheKind::kContiguous, n, 0));
+  for (Index n = kLengths; n >= 1; --n) rows.push_back(decode_row(CacheKind::kNone, n, 0));
+  const std::vector<CachePair> pairs = cache_pairs(rows);
+  ASSERT_EQ(pairs.size(), static_cast<std::size_t>(kLengths));
+  for (std::size_t i = 0; i < pairs.size(); ++i) {
+    EXPECT_EQ(pairs[i].with, &rows[i]);
+    EXPECT_EQ(pairs[i].without, &rows[rows.size() - 1 - i]);
+  }
+}
+
 TEST(CacheSummary, TotalIsTheWholeWhereThereIsAPrompt) {
   std::vector<CacheRow> rows = lengths({{10, 20}});
   for (CacheRow& row : rows) row.work.prompt = 4;

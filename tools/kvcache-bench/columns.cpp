@@ -96,11 +96,16 @@ cli::Json json_beginning(const BenchContext& context, const Agreement& agreement
 }
 
 std::string json_lines(const BenchContext& context, const std::vector<cli::Json>& rows) {
+  // The context is the same in all: it is made once, and put before the brace that ends a row.
+  cli::Json last;
+  last["context"] = json_context(context);
+  std::string ending = cli::json_line(last);
+  ending.front() = ',';
   std::string text;
   for (const cli::Json& row : rows) {
-    cli::Json line = row;
-    line["context"] = json_context(context);
-    text += cli::json_line(line);
+    text += cli::json_line(row);
+    text.resize(text.size() - 2);  // "}\n"
+    text += ending;
   }
   return text;
 }

@@ -60,9 +60,9 @@ int run_compare(const BenchOptions& o, cli::Session& session) {
       write_bench(writer, context, bench_columns(experiment, timed), experiment.rows());
     });
   }
-  session.report().write(bench_report(
-      experiment, context,
-      {o.format, headline(o, experiment), o.prompt_apart, o.counts_only, timed, compared}));
+  write_bench_report(
+      session.report(), experiment, context,
+      {o.format, headline(o, experiment), o.prompt_apart, o.counts_only, timed, compared});
   if (o.show) {
     const std::string picture =
         bench_picture(experiment, o.prompt_apart, timed, session.terminal());

@@ -7,6 +7,7 @@
 #include <initializer_list>
 #include <limits>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -169,26 +170,28 @@ std::string people_report(const CacheExperiment& experiment, const BenchReportSt
   return text + joined_lines(crossover_lines(rows), markdown);
 }
 
-std::vector<cli::Json> json_rows(const CacheExperiment& experiment,
+std::vector<cli::Json> json_rows(std::span<const CacheRow> rows,
                                  const std::vector<BenchColumn>& columns, bool timed) {
-  std::vector<cli::Json> rows;
-  for (std::size_t i = 0; i < experiment.rows().size(); ++i) {
-    const CacheRow& row = experiment.rows()[i];
+  std::vector<cli::Json> results;
+  results.reserve(rows.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const CacheRow& row = rows[i];
     cli::Json result = json_row(columns, i);
     if (timed) {
       result["samples_ns"] = row.wall.values();
       result["cpu_samples_ns"] = row.cpu.values();
       result["step_median_ns"] = row.step_medians();
     }
-    rows.push_back(std::move(result));
+    results.push_back(std::move(result));
   }
-  return rows;
+  return results;
 }
 
 std::string json_report(const CacheExperiment& experiment, const BenchContext& context,
-                        const BenchReportStyle& style, const std::vector<BenchColumn>& columns) {
+                        const BenchReportStyle& style) {
   cli::Json document = json_beginning(context, experiment.agreement(), style.portable);
-  document["results"] = json_rows(experiment, columns, style.timed);
+  document["results"] =
+      json_rows(experiment.rows(), bench_columns(experiment, style.timed), style.timed);
   document["comparisons"] = cli::Json::array();
   for (const CachePair& pair : cache_pairs(experiment.rows())) {
     cli::Json comparison;
@@ -211,22 +214,41 @@ std::string json_report(const CacheExperiment& experiment, const BenchContext& c
   return cli::json_text(document);
 }
 
+// Rows for programs, a block at a time.
+void write_rows(cli::Report& report, const CacheExperiment& experiment, const BenchContext& context,
+                const BenchReportStyle& style) {
+  constexpr std::size_t kBlock = 4096;
+  const std::span<const CacheRow> all = experiment.rows();
+  for (std::size_t first = 0; first < all.size(); first += kBlock) {
+    const std::span<const CacheRow> rows = all.subspan(first, std::min(kBlock, all.size() - first));
+    const std::vector<BenchColumn> columns = bench_columns(experiment, rows, style.timed);
+    if (style.format == cli::Format::kJsonLines) {
+      report.write(json_lines(context, json_rows(rows, columns, style.timed)));
+      continue;
+    }
+    const cli::Table table = column_table(columns);
+    const bool tabs = style.format == cli::Format::kTsv;
+    if (first == 0) {
+      report.write(tabs ? table.tsv() : table.csv());
+    } else {
+      report.write(tabs ? table.tsv_rows() : table.csv_rows());
+    }
+  }
+}
+
 }  // namespace
 
-std::string bench_report(const CacheExperiment& experiment, const BenchContext& context,
-                         const BenchReportStyle& style) {
-  const std::vector<BenchColumn> columns = bench_columns(experiment, style.timed);
+void write_bench_report(cli::Report& report, const CacheExperiment& experiment,
+                        const BenchContext& context, const BenchReportStyle& style) {
   switch (style.format) {
     case cli::Format::kTsv:
-      return column_table(columns).tsv();
     case cli::Format::kCsv:
-      return column_table(columns).csv();
-    case cli::Format::kJson:
-      return json_report(experiment, context, style, columns);
     case cli::Format::kJsonLines:
-      return json_lines(context, json_rows(experiment, columns, style.timed));
+      return write_rows(report, experiment, context, style);
+    case cli::Format::kJson:
+      return report.write(json_report(experiment, context, style));
     default:
-      return people_report(experiment, style);
+      return report.write(people_report(experiment, style));
   }
 }
 

@@ -5,6 +5,7 @@
 #include "bench/bench_table.h"
 #include "bench/cache_experiment.h"
 #include "cli/common_options.h"
+#include "cli/report.h"
 
 namespace attn {
 
@@ -19,8 +20,9 @@ struct BenchReportStyle {
 };
 
 /// The whole report: counts, verdicts, times and ratios for people, one row per measurement for
-/// programs (tsv, csv, json, jsonl; the context in the last two only).
-std::string bench_report(const CacheExperiment& experiment, const BenchContext& context,
-                         const BenchReportStyle& style);
+/// programs (tsv, csv, json, jsonl; the context in the last two only). Lines are written as they
+/// are made: of a long sweep never all of them are in memory.
+void write_bench_report(cli::Report& report, const CacheExperiment& experiment,
+                        const BenchContext& context, const BenchReportStyle& style);
 
 }  // namespace attn
