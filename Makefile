@@ -5,11 +5,15 @@ PRESET ?= release
 JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
 
-.PHONY: all dependencies configure demo test asan tsan debug format format-check tidy man bench \
+.PHONY: all programs dependencies configure demo test asan tsan debug format format-check tidy man bench \
   bench-instructions scaling figures tutorial install uninstall deb clean
 
 all: configure
 	cmake --build --preset $(PRESET) --parallel $(JOBS)
+
+# All but the tests.
+programs: configure
+	cmake --build --preset $(PRESET) --parallel $(JOBS) --target programs
 
 dependencies:
 	@scripts/install-dependencies.sh --check || scripts/install-dependencies.sh
@@ -17,7 +21,7 @@ dependencies:
 configure: dependencies
 	@test -f build/$(PRESET)/build.ninja || cmake --preset $(PRESET)
 
-demo: all
+demo: programs
 	scripts/demo.sh build/$(PRESET)/bin
 
 test: all
@@ -41,7 +45,7 @@ tidy: all
 	@scripts/tidy.sh build/$(PRESET)
 
 # The pages under docs/man, from what the programs' --help says.
-man: all
+man: programs
 	@scripts/install-dependencies.sh --tidy
 	@scripts/man_pages.py build/$(PRESET)/bin
 
@@ -64,17 +68,17 @@ scaling: all
 
 # The tutorial's pictures, made by our programs and drawn with Matplotlib: in OUT.
 OUT ?= build/figures
-figures: all
+figures: programs
 	@scripts/install-dependencies.sh --figures
 	@scripts/figures.sh build/$(PRESET)/bin $(OUT)
 
 # The tutorial's numbers beside ours.
-tutorial: all
+tutorial: programs
 	@scripts/install-dependencies.sh --python
 	@scripts/tutorial.sh build/$(PRESET)/bin
 
 # PREFIX is where programs look for what belongs to them, DESTDIR a folder it is put under.
-install: all
+install: programs
 	DESTDIR="$(DESTDIR)" cmake --install build/$(PRESET) --prefix "$(abspath $(PREFIX))"
 	@cp build/$(PRESET)/install_manifest.txt build/$(PRESET)/installed.txt
 
@@ -85,7 +89,7 @@ uninstall:
 	  "$(DESTDIR)$(abspath $(PREFIX))/share/doc/attntools" "$(DESTDIR)$(abspath $(PREFIX))/include/attntools"
 
 # Debian packages of the programs and of the libraries, in build/PRESET.
-deb: all
+deb: programs
 	@scripts/install-dependencies.sh --deb
 	cd build/$(PRESET) && cpack
 
