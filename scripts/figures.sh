@@ -47,8 +47,9 @@ run 'kvcache-size --layers 32 --kv-heads 32,8,1 --head-dim 128 --tokens "128-131
 plot cache-size plot_kvcache_size.py data/cache-size.h5 --mark 4096,7168
 
 echo '# A trained model: its loss, and where its heads look'
-[ -s data/model.h5 ] || run 'tinygpt-train --preset tutorial --eval-every 100 -q -o data/model.h5'
+[ -s data/model.h5 ] || run 'tinygpt-train --preset tutorial --eval-every 20 -q -o data/model.h5'
 plot loss plot_loss.py data/model.h5
+plot loss-begin plot_loss.py data/model.h5 --until 300
 run 'tinygpt-generate data/model.h5 --prompt "3 5" --new-tokens 10 --dump-attention data/heads.h5'
 plot heads plot_attention.py data/heads.h5
 plot heads-by-row plot_attention.py data/heads.h5 --scale row

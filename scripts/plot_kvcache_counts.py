@@ -48,7 +48,7 @@ def draw(file, options):
         marked = np.unique(np.searchsorted(tokens, space(tokens[0], tokens[-1], MARKS)).clip(
             max=len(tokens) - 1))
         axes.plot(tokens[marked], rows[marked], color=colour, marker="o", markersize=4, linestyle="none",
-                  markerfacecolor="white")
+                  markerfacecolor="white", clip_on=False, zorder=3)
         labels.append((line, f"{rows[-1]:,} at n = {tokens[-1]:,}\n{name}: {formula}"))
     if not labels:
         style.refuse(f"{style.name_of(file)}: a curve needs decoding of two lengths or more",
@@ -56,7 +56,7 @@ def draw(file, options):
     if options.log:
         axes.set(xscale="log", yscale="log")
     else:
-        axes.set(xlim=(0, None), ylim=(0, None))
+        axes.set(xlim=(0, max(line.get_xdata()[-1] for line, _ in labels)), ylim=(0, None))
         axes.yaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
     axes.set(xlabel="tokens generated, n", ylabel="token rows through the key projection")
     axes.plot([], [], color=style.GREY, label="formula")

@@ -84,6 +84,8 @@ def draw(file, options):
     axes.grid(alpha=0.25, linewidth=0.6)
     one = list(dict(named).get("batch", [])) == [1]
     axes.set(xlabel="tokens in the cache", ylabel="cache of one sequence" if one else "cache")
+    shared = [(name, values[0]) for _, name, values in others if len(values) == 1]
+    axes.set_title(line_name([pair for pair in shared if pair != ("batch", 1)]), fontsize=9)
     highest = lines[0][0]
     for wanted in options.mark:
         found = np.flatnonzero(tokens == wanted)

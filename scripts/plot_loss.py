@@ -22,6 +22,8 @@ def options_of(arguments):
     parser.add_argument("--floor", type=float, metavar="X",
                         help="least loss that is possible (default: known of progressions)")
     parser.add_argument("--log", action="store_true", help="loss on a logarithmic axis")
+    parser.add_argument("--until", type=style.positive, metavar="N",
+                        help="the first N updates only: where a model learns fast")
     return parser.parse_args(arguments)
 
 
@@ -50,7 +52,7 @@ def reference(axes, height, words, right, below=False):
 
 def draw_run(file, colour, name, panels, options):
     """The run in each panel; its last update. Named and all in its colour if there are others."""
-    losses = style.dataset(file, "training/losses")
+    losses = style.dataset(file, "training/losses")[:options.until]
     if losses.ndim != 1 or not len(losses):
         style.refuse(f"{style.name_of(file)}: no update has been made yet")
     updates = np.arange(1, len(losses) + 1)
@@ -61,14 +63,18 @@ def draw_run(file, colour, name, panels, options):
     middles, means = smoothed(losses, width)
     top.plot(middles, means, color=colour, zorder=3,
              label=name or f"mean of {width} update" + "s" * (width > 1))
-    dots = {"marker": "o", "markersize": 3.5, "markerfacecolor": "white"}
+    # Whole at the edges too.
+    dots = {"marker": "o", "markersize": 3.5, "markerfacecolor": "white", "clip_on": False}
     if "training/evaluation_steps" in file:
         steps = style.dataset(file, "training/evaluation_steps")
-        top.plot(steps, style.dataset(file, "training/evaluation_losses"), linestyle="none", zorder=4,
-                 color=colour if name else style.ORANGE, label=None if name else "evaluation", **dots)
+        kept = steps <= updates[-1]
+        steps = steps[kept]
+        top.plot(steps, style.dataset(file, "training/evaluation_losses")[kept], linestyle="none",
+                 zorder=4, color=colour if name else style.ORANGE,
+                 label=None if name else "evaluation", **dots)
         if len(panels) > 1:
-            panels[1].plot(steps, style.dataset(file, "training/evaluation_accuracies"), color=colour,
-                           **dots)
+            panels[1].plot(steps, style.dataset(file, "training/evaluation_accuracies")[kept],
+                           color=colour, zorder=4, **dots)
     return updates[-1]
 
 

@@ -85,7 +85,7 @@ def draw_gradients(runs):
             line = last[0] * np.sqrt(depths[0] / np.array(depths))
             by_depth.plot(depths, line, color=OTHER, linestyle=":", label="1 / √depth")
     by_block.set(xlabel="block, from the input", ylabel="gradient norm of fc2.weight", ylim=(0, 1.6))
-    by_depth.set(xlabel="blocks", ylabel="of the last block", xscale="log", yscale="log",
+    by_depth.set(xlabel="blocks", ylabel="the same of the last block", xscale="log", yscale="log",
                  ylim=(0.1, 1.5))
     by_depth.set_xticks([2, 6, 12, 24], ["2", "6", "12", "24"])
     by_depth.set_yticks([0.1, 0.2, 0.5, 1], ["0.1", "0.2", "0.5", "1"])
