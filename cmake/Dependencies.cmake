@@ -10,15 +10,21 @@ function(attn_missing package)
 endfunction()
 
 include(Packages)
+set(ATTNTOOLS_DISABLED_TARGETS "" CACHE STRING
+    "Vector targets that no kernel is compiled for, in Highway's names: HWY_AVX2|HWY_AVX3")
+set(disabled ${ATTNTOOLS_DISABLED_TARGETS})
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64)$")
   # NEON and no vectors: SVE's types have no size, so that no struct of a kernel can hold them; and
   # GCC 12 crashes where arm_sve.h comes behind a precompiled header.
-  target_compile_definitions(attn_highway INTERFACE
-                             "HWY_DISABLED_TARGETS=(HWY_SVE|HWY_SVE2|HWY_SVE_256|HWY_SVE2_128)")
+  list(APPEND disabled HWY_SVE HWY_SVE2 HWY_SVE_256 HWY_SVE2_128)
 elseif(ATTNTOOLS_SANITIZE)
   # The kernels once without vectors and for the two best targets of x86: a release's tests run all
   # five, and each target costs its share of the longest compilations.
-  target_compile_definitions(attn_highway INTERFACE "HWY_DISABLED_TARGETS=(HWY_SSSE3|HWY_SSE4)")
+  list(APPEND disabled HWY_SSSE3 HWY_SSE4)
+endif()
+if(disabled)
+  list(JOIN disabled "|" disabled)
+  target_compile_definitions(attn_highway INTERFACE "HWY_DISABLED_TARGETS=(${disabled})")
 endif()
 
 find_package(fmt QUIET)
