@@ -18,6 +18,10 @@ run() {
 say 'Attention over three tokens that can be checked by hand'
 run 'attn-check'
 
+say 'A kernel that forgot to divide by sqrt(2): its mistake has a name, and the exit status is 1'
+run "attn-check --q '2 0; 0 3; 1 1' --causal --scale 1 -q -o - > kernel.h5"
+run "attn-check --q '2 0; 0 3; 1 1' --causal --out kernel.h5:/out | sed -n '/^verdict/,\$p'; echo \"status \${PIPESTATUS[0]}\""
+
 say 'Position vectors, through a pipe to a picture'
 run 'posenc-dump --length 50 --dim 64 -o - | tensor-show -i - --dataset /table --show'
 
@@ -37,3 +41,5 @@ run 'kvcache-bench --counts-only --tokens 512'
 say 'The same model on a real text, character by character'
 run "tinygpt-train --text $text --position alibi --steps 400 -o gpl.h5"
 run 'tinygpt-generate gpl.h5 --prompt "The " --new-tokens 300 --temperature 0.6 --seed 1 --echo'
+
+say "The programs are in $bin; README.md says which question each answers."
