@@ -18,7 +18,10 @@ namespace {
 std::vector<Index> hdf5_lengths(const std::string& file, const std::string& dataset,
                                 Index max_bytes) {
   const auto reader = Hdf5Reader::open(file, {.max_bytes = max_bytes});
-  const auto read = reader.read<Index>(dataset.empty() ? reader.only_dataset() : dataset);
+  const auto read = reader.read<Index>(
+      dataset.empty()
+          ? reader.only_dataset(fmt::format("a dataset is named as {}:/NAME", reader.name()))
+          : dataset);
   std::vector<Index> lengths(read.data(), read.data() + read.size());
   for (const Index length : lengths) {
     if (length < 1) {

@@ -249,7 +249,8 @@ int run(const Options& o, cli::Session& session) {
                             file.name()));
     return cli::kDone;
   }
-  const DatasetInfo info = file.info(o.dataset.empty() ? file.only_dataset() : o.dataset);
+  const DatasetInfo info =
+      file.info(o.dataset.empty() ? file.only_dataset("--dataset NAME chooses one") : o.dataset);
   if (o.rank) check_rank(file, info, *o.rank);
   try {
     return show_any(o, file, info, session);

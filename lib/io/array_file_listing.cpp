@@ -79,9 +79,9 @@ FileContents ArrayFile::contents(Index most) const {
   return held;
 }
 
-std::string ArrayFile::only_dataset() const {
+std::string ArrayFile::only_dataset(const std::string& advice) const {
   if (!zip_) return kOnly;
-  return only_dataset_of(contents(), name());
+  return only_dataset_of(contents(), name(), advice);
 }
 
 }  // namespace attn

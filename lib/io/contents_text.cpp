@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "core/error.h"
 #include "core/text.h"
@@ -32,7 +33,8 @@ std::string datasets_text(const FileContents& contents) {
   return text;
 }
 
-std::string only_dataset_of(const FileContents& held, const std::string& input) {
+std::string only_dataset_of(const FileContents& held, const std::string& input,
+                            const std::string& advice) {
   std::string only;
   std::string unreadable;
   std::string damage;
@@ -51,8 +53,10 @@ std::string only_dataset_of(const FileContents& held, const std::string& input) 
     throw DataError(fmt::format("{}: holds no dataset of numbers{}", input,
                                 others > 0 ? "; it has " + datasets_text(held) : ""));
   }
-  throw DataError(fmt::format("{}: holds several datasets, name one with --dataset: {}", input,
-                              datasets_text(held)));
+  std::vector<std::string> hints;
+  if (!advice.empty()) hints.push_back(advice);
+  throw DataError(fmt::format("{}: holds several datasets: {}", input, datasets_text(held)),
+                  std::move(hints));
 }
 
 void fail_missing_dataset(const std::string& path, const std::string& held,

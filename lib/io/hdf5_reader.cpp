@@ -228,9 +228,9 @@ FileContents Hdf5Reader::contents(Index most) const {
   return impl_->contents(most);
 }
 
-std::string Hdf5Reader::only_dataset() const {
+std::string Hdf5Reader::only_dataset(const std::string& advice) const {
   constexpr Index kEnough = 10000;
-  return only_dataset_of(contents(kEnough), name());
+  return only_dataset_of(contents(kEnough), name(), advice);
 }
 
 bool Hdf5Reader::has_attribute(std::string_view object, const std::string& attribute) const {

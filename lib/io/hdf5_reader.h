@@ -75,8 +75,8 @@ class Hdf5Reader {
   FileContents contents(Index most = 10000) const;
 
   /// The path of the one dataset of numbers, apart from dimension scales; DataError that names what
-  /// there is when there are more or none.
-  std::string only_dataset() const;
+  /// there is when there are more or none, with `advice` (a hint) how one of several is chosen.
+  std::string only_dataset(const std::string& advice = {}) const;
 
   /// Attributes of an object ("/" is the root); nothing where the attribute or object is not
   /// there. Any integer or float width, scalar or an array of one; text fixed or variable.

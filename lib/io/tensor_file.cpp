@@ -114,8 +114,8 @@ FileContents TensorFile::contents(Index most) const {
   return std::visit([&](const auto& file) { return file.contents(most); }, file_);
 }
 
-std::string TensorFile::only_dataset() const {
-  return std::visit([](const auto& file) { return file.only_dataset(); }, file_);
+std::string TensorFile::only_dataset(const std::string& advice) const {
+  return std::visit([&](const auto& file) { return file.only_dataset(advice); }, file_);
 }
 
 std::optional<Index> TensorFile::int_attribute(std::string_view object,

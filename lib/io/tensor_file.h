@@ -46,7 +46,7 @@ class TensorFile {
   std::vector<std::string> datasets_in_order() const;
   std::vector<std::string> children(std::string_view group, Index most = 100000) const;
   FileContents contents(Index most = 10000) const;
-  std::string only_dataset() const;
+  std::string only_dataset(const std::string& advice = {}) const;
 
   std::optional<Index> int_attribute(std::string_view object, const std::string& attribute) const;
   std::optional<double> real_attribute(std::string_view object, const std::string& attribute) const;

@@ -27,21 +27,28 @@ Index narrow(Wide tokens) {
   return *value;
 }
 
+constexpr double kMostTokens = 1e12;  // that a distribution may speak of
+
+// The numbers of a distribution, each above 0.
 std::vector<double> parameters_of(std::string_view distribution, std::size_t count) {
   const auto parts = split(distribution, ':');
   std::vector<double> values;
   for (std::size_t i = 1; i < parts.size(); ++i) {
     double value = 0;
-    const auto [end, error] =
-        std::from_chars(parts[i].data(), parts[i].data() + parts[i].size(), value);
-    const bool whole = error == std::errc{} && end == parts[i].data() + parts[i].size();
-    if (!whole || !(value > 0) || !(value < 1e12)) values.clear();
-    if (!whole || !(value > 0) || !(value < 1e12)) break;
+    const char* const last = parts[i].data() + parts[i].size();
+    const auto [end, error] = std::from_chars(parts[i].data(), last, value);
+    if (error != std::errc{} || end != last || !(value > 0)) break;
+    if (value > kMostTokens) {
+      throw UsageError(fmt::format("--lengths: '{}' speaks of more than {} tokens",
+                                   escaped(distribution),
+                                   grouped(static_cast<Index>(kMostTokens))));
+    }
     values.push_back(value);
   }
   if (values.size() != count || parts.size() != count + 1) {
     throw UsageError(fmt::format("--lengths: '{}' is no distribution", escaped(distribution)),
-                     {"uniform:LOW:HIGH, geometric:MEAN, lognormal:MEAN:SIGMA"});
+                     {"uniform:LOW:HIGH, geometric:MEAN, lognormal:MEAN:SIGMA, with numbers above "
+                      "0"});
   }
   return values;
 }

@@ -195,10 +195,10 @@ int run_quality(const BenchOptions& o, cli::Session& session) {
       "a model of {}, {} query and {} kv heads of {}: {} tokens in {} of {}",
       counted(config.depth, "layer"), config.heads, config.kv_heads, config.head_dim,
       grouped(quality.targets), counted(quality.windows, "window"), grouped(quality.window));
+  session.report().write(report_of(quality, context, headline, o.format));
   session.did(fmt::format("measured {} over {} of {}",
                           counted(std::ssize(quality.rows), "pair") + " of types",
                           counted(quality.targets, "token"), text.name()));
-  session.report().write(report_of(quality, context, headline, o.format));
   return cli::kDone;
 }
 

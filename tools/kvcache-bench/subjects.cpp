@@ -84,6 +84,8 @@ std::unique_ptr<Transformer<float>> windowed(std::unique_ptr<Transformer<float>>
 
 // A time and two sums of operations.
 constexpr double kStepBytes = sizeof(std::int64_t) + 2 * sizeof(double);
+// Names and places of a layer's parameters, where it only counts.
+constexpr double kCountedLayerBytes = 4096;
 
 // How subjects are made, whichever they are.
 struct Making {
@@ -95,6 +97,11 @@ struct Making {
   bool counts = false;  // are all that is wanted
 };
 
+std::unique_ptr<DecodeSubject> counted_model(const ModelConfig& config, const Making& how) {
+  require_memory("counting", kCountedLayerBytes * static_cast<double>(config.depth));
+  return std::make_unique<ModelSubject>(config, how.capacity, how.page_size);
+}
+
 Subjects checkpoint_subject(const BenchOptions& o, const Making& how, std::string& history) {
   ReadLimits limits;
   limits.max_bytes = o.max_bytes;
@@ -104,7 +111,7 @@ Subjects checkpoint_subject(const BenchOptions& o, const Making& how, std::strin
   config.window = o.window.value_or(0);
   Subjects subjects;
   if (how.counts) {
-    subjects.push_back(std::make_unique<ModelSubject>(config, how.capacity, how.page_size));
+    subjects.push_back(counted_model(config, how));
     return subjects;
   }
   require_memory("decoding", model_subject_bytes(config, how.capacity, how.caches));
@@ -128,7 +135,7 @@ Subjects model_subjects(const BenchOptions& o, const Making& how) {
   Subjects subjects;
   for (const ModelConfig& config : configs) {
     if (how.counts) {
-      subjects.push_back(std::make_unique<ModelSubject>(config, how.capacity, how.page_size));
+      subjects.push_back(counted_model(config, how));
       continue;
     }
     auto model = std::make_unique<Transformer<float>>(config);

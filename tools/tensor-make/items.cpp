@@ -122,7 +122,9 @@ StoredTensor read_tensor(const TensorItem& item, const ReadLimits& limits) {
   if (item.value == "-") place = TensorPlace{"-", ""};
   if (place) {
     const TensorFile file = TensorFile::open(place->file, limits);
-    return stored_tensor(file, place->dataset.empty() ? file.only_dataset() : place->dataset);
+    if (!place->dataset.empty()) return stored_tensor(file, place->dataset);
+    return stored_tensor(
+        file, file.only_dataset(fmt::format("a dataset is named as {}:/NAME", place->file)));
   }
   const Tensor<double> numbers = tensor_argument(item.value, item.object, limits);
   TensorSet made;
