@@ -10,6 +10,24 @@ namespace {
 // Queries of one call of attend: the unit that threads share. Fixed, because a row's bits may
 // depend on the rows it was computed with.
 constexpr Index kQueryBlock = 128;
+
+Index query_blocks(Index q_len) {
+  return (q_len + kQueryBlock - 1) / kQueryBlock;
+}
+
+// Where blocks are not all full the first is short: of causal queries it sees the fewest keys, and
+// vectors with a few queries cost as much as full ones.
+struct QueryBlock {
+  Index first;
+  Index count;
+
+  QueryBlock(Index q_len, Index index) {
+    const Index end = q_len - (query_blocks(q_len) - 1 - index) * kQueryBlock;
+    first = std::max<Index>(end - kQueryBlock, 0);
+    count = end - first;
+  }
+};
+
 // What reading a cached number costs, in multiplications.
 constexpr Index kReading = 16;
 
@@ -62,7 +80,7 @@ void Attention<T>::mix(const Pass<T>& pass, In<T> q, const Sequences& rows,
     kept = Tensor<T>({rows.batch, heads, q_len, kv_len});
     weights = kept.data();
   }
-  const Index blocks = (q_len + kQueryBlock - 1) / kQueryBlock;
+  const Index blocks = query_blocks(q_len);
   const int threads = pass.work.threads_for(std::max(q_len, kReading) * rows.batch * 2 *
                                             shape_.kv_heads * shape_.head_dim * kv_len);
   if (threads > 1 && lse == nullptr && weights == nullptr && pass.dropout == nullptr) {
@@ -74,8 +92,7 @@ void Attention<T>::mix(const Pass<T>& pass, In<T> q, const Sequences& rows,
     Arena& arena = pass.work.worker(worker);
     const Arena::Scope scope(arena);
     const Index sequence = task / blocks;
-    const Index first = task % blocks * kQueryBlock;
-    const Index count = std::min(kQueryBlock, q_len - first);
+    const auto [first, count] = QueryBlock(q_len, task % blocks);
     const Keys& seen = keys[static_cast<std::size_t>(sequence)];
     AttendProbe<T> probe;
     if (lse != nullptr) probe.lse = arena.allocate<T>(heads * count);
@@ -99,7 +116,7 @@ void Attention<T>::mix_parts(const Pass<T>& pass, In<T> q, const Sequences& rows
                              const Sequences& source_rows, std::span<const Keys> keys,
                              Matrix<T> mixed, Index parts, int threads) const {
   const Index q_len = rows.seq_len;
-  const Index blocks = (q_len + kQueryBlock - 1) / kQueryBlock;
+  const Index blocks = query_blocks(q_len);
   const auto attend_part = [&](Index task, int worker) {
     Arena& arena = pass.work.worker(worker);
     const Arena::Scope scope(arena);
@@ -107,8 +124,7 @@ void Attention<T>::mix_parts(const Pass<T>& pass, In<T> q, const Sequences& rows
     const HeadPart<T> part(shape_, task / (rows.batch * blocks), parts);
     const Index block = task % (rows.batch * blocks);
     const Index sequence = block / blocks;
-    const Index first = block % blocks * kQueryBlock;
-    const Index count = std::min(kQueryBlock, q_len - first);
+    const auto [first, count] = QueryBlock(q_len, block % blocks);
     const Keys& seen = keys[static_cast<std::size_t>(sequence)];
     const Index row = sequence * q_len + first;
     AttendMask<T> masked = mask(source_rows, sequence, seen.offset + first, nullptr, first);

@@ -175,8 +175,11 @@ void attend_query_lanes(const HeadShape& shape, In<T> q, std::span<const KvRun<T
                         const AttendMask<T>& mask, Matrix<T> out, const AttendProbe<T>& probe,
                         Arena& arena) {
   LaneCall<T> call(shape, q, kv, mask, out, probe, arena);
-  for (Index row = 0; row < q.rows(); row += call.lanes()) {
-    call.take(row, std::min(call.lanes(), q.rows() - row));
+  // The first block, which of causal ones sees the fewest keys, is the one that may be short.
+  for (Index row = 0; row < q.rows();) {
+    const Index rows = (q.rows() - row - 1) % call.lanes() + 1;
+    call.take(row, rows);
+    row += rows;
   }
 }
 
