@@ -6,109 +6,13 @@
 #define ATTNTOOLS_OPS_ATTEND_QUERIES_INL_H
 #endif
 
-#include "ops/attend_patches-inl.h"
+#include "ops/query_scores-inl.h"
+#include "ops/query_weights-inl.h"
 #include "ops/turn-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace attn {
 namespace HWY_NAMESPACE {
-
-// Scores are taken in this unit, in which exp is the cheapest: of float, binary digits.
-template <class T>
-inline constexpr T kScoreUnit = std::is_same_v<T, float> ? T(1.44269504F) : T{1};
-
-// c of 2^r = 1 + r (c0 + r (c1 + ...)) for |r| <= 1/2, interpolated at Chebyshev's nodes: 5.1e-9
-// off at most, with roundings 0.6 units of the last place.
-inline constexpr float kPowerOfTwo[] = {0.69314718F,   0.24022651F,   0.055503570F,
-                                        0.0096180830F, 0.0013390863F, 0.00015453163F};
-
-// Where x is NaN, so is what comes.
-template <class V>
-HWY_INLINE V at_least(V x, V least) {
-#if HWY_ARCH_X86 && HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128
-  return hn::Max(least, x);  // of these instructions a NaN among the two gives the second
-#else
-  return hn::IfThenElse(hn::Lt(x, least), least, x);
-#endif
-}
-
-// exp of what is 0 at most, in kScoreUnit, or NaN, which stays one. Float: 2^t = 2^n 2^r; adding
-// 1.5 * 2^23 + 127 rounds to n and leaves the bits of 2^n's exponent. Below 2^-126.5 it is 0.
-template <class V>
-HWY_INLINE V exp_of_units(V t) {
-  const hn::DFromV<V> d;
-  if constexpr (!std::is_same_v<hn::TFromV<V>, float>) {
-    return exp_of(t);
-  } else {
-    const hn::RebindToSigned<decltype(d)> di;
-    const auto c = [=](int i) HWY_ATTR { return hn::Set(d, kPowerOfTwo[i]); };
-    const V shifter = hn::Set(d, 12582912.0F + 127.0F);
-    t = at_least(t, hn::Set(d, -127.0F));
-    const V shifted = hn::Add(t, shifter);
-    const V r = hn::Sub(t, hn::Sub(shifted, shifter));
-    const V power = hn::BitCast(d, hn::ShiftLeft<23>(hn::BitCast(di, shifted)));
-    // Short chains of steps, for many wait for their turn.
-    const V square = hn::Mul(r, r);
-    V p = hn::MulAdd(square, hn::MulAdd(r, c(5), c(4)), hn::MulAdd(r, c(3), c(2)));
-    p = hn::MulAdd(square, p, hn::MulAdd(r, c(1), c(0)));
-    return hn::MulAdd(hn::Mul(r, power), p, power);
-  }
-}
-
-// Scores of a vector's queries for keys that they do not see become minus infinity.
-template <class T>
-void hide_keys(const LaneTile<T>& tile, const LaneBlock<T>& block, KeyRange keys, Index vector) {
-  const Tag<T> d;
-  const Index lane = vector * lanes_of<T>();
-  const KeyRange first = block.visible[0];
-  const auto begins = hn::LoadU(d, block.begins + lane);
-  const auto ends = hn::LoadU(d, block.ends + lane);
-  const auto hidden = hn::Set(d, -std::numeric_limits<T>::infinity());
-  for (Index j = keys.begin; j < keys.end; ++j) {
-    // begins and ends are small, and these at most as large: exact in any T.
-    const Index key = tile.key0 + j;
-    const auto from_begin = hn::Set(d, static_cast<T>(std::min(key - first.begin, block.rows)));
-    const auto from_end = hn::Set(d, static_cast<T>(std::max<Index>(key - first.end, -1)));
-    const auto seen = hn::And(hn::Le(begins, from_begin), hn::Lt(from_end, ends));
-    T* const at = block.scores.row(j) + lane;
-    // By replacement, for a hidden key's product may be NaN.
-    hn::StoreU(hn::IfThenElse(seen, hn::LoadU(d, at), hidden), d, at);
-  }
-}
-
-template <int kCount, class T>
-void scores_of_patch(const LaneTile<T>& tile, const LaneBlock<T>& block, const Patch& patch) {
-  const Tag<T> d;
-  const Index lanes = lanes_of<T>();
-  const Index lane = patch.vector * lanes;
-  const Matrix<const T> q = block.q.col_block(lane, kCount * lanes);
-  for_pieces(tile, patch.keys, [&](Index at, Matrix<const T> k, Matrix<const T>) HWY_ATTR {
-    const Matrix<T> s = block.scores.row_block(at, k.rows()).col_block(lane, kCount * lanes);
-    multiply_columns<kCount, true>(Walk<T>{k.data(), k.stride(), 1}, q, {}, {}, s, 0, 0);
-  });
-  for (Index v = 0; v < kCount; ++v) {
-    const KeyRange all = all_see(tile, block, patch.vector + v);
-    if (all.begin > patch.keys.begin || all.end < patch.keys.end) {
-      hide_keys(tile, block, patch.keys, patch.vector + v);
-    }
-  }
-  hn::Vec<Tag<T>> rise[static_cast<size_t>(kCount)];
-  for (int v = 0; v < kCount; ++v) rise[v] = hn::LoadU(d, block.rise + lane + v * lanes);
-  const T* row = block.scores.row(patch.keys.begin) + lane;
-  const Index stride = block.scores.stride();
-  Index left = patch.keys.end - patch.keys.begin;
-  for (; left >= 2; left -= 2, row += 2 * stride) {
-    for (int v = 0; v < kCount; ++v) {
-      const auto two =
-          hn::Max(hn::LoadU(d, row + v * lanes), hn::LoadU(d, row + stride + v * lanes));
-      rise[v] = hn::Max(rise[v], two);
-    }
-  }
-  for (int v = 0; left > 0 && v < kCount; ++v) {
-    rise[v] = hn::Max(rise[v], hn::LoadU(d, row + v * lanes));
-  }
-  for (int v = 0; v < kCount; ++v) hn::StoreU(rise[v], d, block.rise + lane + v * lanes);
-}
 
 template <class T>
 void keep_scores(const LaneTile<T>& tile, const LaneBlock<T>& block, const Patch& patch) {
@@ -119,28 +23,6 @@ void keep_scores(const LaneTile<T>& tile, const LaneBlock<T>& block, const Patch
       block.kept(r, tile.key0 + j) = block.scores(j, r) / kScoreUnit<T>;
     }
   }
-}
-
-// Scores become weights in units of exp(shift), and sums of them are added up.
-template <int kCount, class T>
-void weights_of_patch(const LaneBlock<T>& block, const Patch& patch) {
-  const Tag<T> d;
-  const Index lanes = lanes_of<T>();
-  const Index lane = patch.vector * lanes;
-  hn::Vec<Tag<T>> shift[static_cast<size_t>(kCount)], total[static_cast<size_t>(kCount)];
-  for (int v = 0; v < kCount; ++v) {
-    shift[v] = hn::LoadU(d, block.shift + lane + v * lanes);
-    total[v] = hn::LoadU(d, block.total + lane + v * lanes);
-  }
-  T* row = block.scores.row(patch.keys.begin) + lane;
-  for (Index j = patch.keys.begin; j < patch.keys.end; ++j, row += block.scores.stride()) {
-    for (int v = 0; v < kCount; ++v) {
-      const auto weight = exp_of_units(hn::Sub(hn::LoadU(d, row + v * lanes), shift[v]));
-      hn::StoreU(weight, d, row + v * lanes);
-      total[v] = hn::Add(total[v], weight);
-    }
-  }
-  for (int v = 0; v < kCount; ++v) hn::StoreU(total[v], d, block.total + lane + v * lanes);
 }
 
 // out += weights * values, feature by feature.
@@ -216,7 +98,9 @@ void rise_of_lanes(const LaneBlock<T>& block) {
     const auto before = hn::LoadU(d, block.largest + x);
     const auto largest = hn::Max(before, hn::LoadU(d, block.rise + x));
     const auto shift = hn::IfThenZeroElse(hn::Eq(largest, hidden), largest);
-    const auto factor = exp_of_units(hn::Sub(before, shift));
+    hn::Vec<Tag<T>> factors[1] = {hn::Sub(before, shift)};
+    exp_of_units<1>(factors);
+    const auto factor = factors[0];
     hn::StoreU(largest, d, block.largest + x);
     hn::StoreU(shift, d, block.shift + x);
     hn::StoreU(hn::Mul(hn::LoadU(d, block.total + x), factor), d, block.total + x);
@@ -244,8 +128,7 @@ void lanes_of_tile(const LaneTile<T>& tile, const LaneBlock<T>& block) {
     keep_scores(tile, block, patches.of[i]);
   }
   rise_of_lanes(block);
-  each([&](const Patch& patch, auto count)
-           HWY_ATTR { weights_of_patch<decltype(count)::value>(block, patch); });
+  each([&](const Patch& patch, auto) HWY_ATTR { weights_of_patch(block, patch); });
   each([&](const Patch& patch, auto count) HWY_ATTR {
     if (tile.skip_hidden) {
       mix_seen_of_patch(tile, block, patch);

@@ -35,6 +35,12 @@ template <int kRowCount, int kVectorCount, class T>
 struct Sums {
   HWY_INLINE Sums() = default;
   hn::Vec<Tag<T>> of[static_cast<size_t>(kRowCount)][static_cast<size_t>(kVectorCount)];
+
+  HWY_INLINE void clear() {
+    for (auto& row : of) {
+      for (auto& sum : row) sum = hn::Zero(Tag<T>());
+    }
+  }
 };
 
 template <bool kWhole, int kRowCount, int kVectorCount, class T>
@@ -107,9 +113,7 @@ HWY_INLINE void multiply_block(const T* a, Index row_step, Index k_step, const T
                                Index rest) {
   const Index lanes = kWhole ? lanes_of<T>() : rest;
   Sums<kRowCount, kVectorCount, T> sums;
-  for (int r = 0; r < kRowCount; ++r) {
-    for (int v = 0; v < kVectorCount; ++v) sums.of[r][v] = hn::Zero(Tag<T>());
-  }
+  sums.clear();
   if (start != nullptr) {
     for (int r = 0; r < kRowCount; ++r) {
       for (int v = 0; v < kVectorCount; ++v) {

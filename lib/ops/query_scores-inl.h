@@ -1,0 +1,121 @@
+// Scores with queries as lanes, patch by patch, for attend_queries-inl.h.
+// Included once a target.
+#if defined(ATTNTOOLS_OPS_QUERY_SCORES_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef ATTNTOOLS_OPS_QUERY_SCORES_INL_H
+#undef ATTNTOOLS_OPS_QUERY_SCORES_INL_H
+#else
+#define ATTNTOOLS_OPS_QUERY_SCORES_INL_H
+#endif
+
+#include "ops/attend_patches-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace attn {
+namespace HWY_NAMESPACE {
+
+// Scores of a vector's queries for keys that they do not see become minus infinity. Returns the
+// largest, or `least`.
+template <class T>
+HWY_INLINE hn::Vec<Tag<T>> hide_keys(const LaneTile<T>& tile, const LaneBlock<T>& block,
+                                     KeyRange keys, Index vector, hn::Vec<Tag<T>> least) {
+  const Tag<T> d;
+  const Index lane = vector * lanes_of<T>();
+  const KeyRange first = block.visible[0];
+  const auto begins = hn::LoadU(d, block.begins + lane);
+  const auto ends = hn::LoadU(d, block.ends + lane);
+  const auto hidden = hn::Set(d, -std::numeric_limits<T>::infinity());
+  auto largest = least;
+  for (Index j = keys.begin; j < keys.end; ++j) {
+    // begins and ends are small, and these at most as large: exact in any T.
+    const Index key = tile.key0 + j;
+    const auto from_begin = hn::Set(d, static_cast<T>(std::min(key - first.begin, block.rows)));
+    const auto from_end = hn::Set(d, static_cast<T>(std::max<Index>(key - first.end, -1)));
+    const auto seen = hn::And(hn::Le(begins, from_begin), hn::Lt(from_end, ends));
+    T* const at = block.scores.row(j) + lane;
+    // By replacement, for a hidden key's product may be NaN.
+    const auto score = hn::IfThenElse(seen, hn::LoadU(d, at), hidden);
+    hn::StoreU(score, d, at);
+    largest = hn::Max(largest, score);
+  }
+  return largest;
+}
+
+// Scores of as many neighbouring keys as fit registers, for a patch's queries.
+template <int kKeys, int kCount, class T>
+HWY_INLINE void scores_of_keys(const T* k, Index k_stride, Matrix<const T> q, T* s, Index s_stride,
+                               T* largest) {
+  const Tag<T> d;
+  const Index lanes = lanes_of<T>();
+  Sums<kKeys, kCount, T> sums;
+  sums.clear();
+  RowPointers<kKeys, T> keys(k, k_stride);
+  const T* queries = q.data();
+  for (Index c = 0; c < q.rows(); ++c) {
+    hn::Vec<Tag<T>> row[static_cast<size_t>(kCount)];
+    for (int v = 0; v < kCount; ++v) row[v] = hn::LoadU(d, queries + v * lanes);
+    for (int i = 0; i < kKeys; ++i) {
+      const auto by = hn::Set(d, *keys.of(i, k_stride));
+      for (int v = 0; v < kCount; ++v) sums.of[i][v] = hn::MulAdd(by, row[v], sums.of[i][v]);
+    }
+    keys.advance(1);
+    queries += q.stride();
+  }
+  for (int v = 0; v < kCount; ++v) {
+    auto rise = hn::LoadU(d, largest + v * lanes);
+    for (int i = 0; i < kKeys; ++i) {
+      rise = hn::Max(rise, sums.of[i][v]);
+      hn::StoreU(sums.of[i][v], d, s + i * s_stride + v * lanes);
+    }
+    hn::StoreU(rise, d, largest + v * lanes);
+  }
+}
+
+template <int kCount, class T>
+void scores_of_piece(Matrix<const T> k, Matrix<const T> q, Matrix<T> s, T* largest) {
+  const T* key = k.data();
+  T* to = s.data();
+  Index left = k.rows();
+  const auto take = [&](auto count) HWY_ATTR {
+    constexpr int kKeys = decltype(count)::value;
+    for (; left >= kKeys; left -= kKeys) {
+      scores_of_keys<kKeys, kCount>(key, k.stride(), q, to, s.stride(), largest);
+      key += kKeys * k.stride();
+      to += kKeys * s.stride();
+    }
+  };
+  if constexpr (kCount == 1) take(std::integral_constant<int, kRowsOfOneVector>());
+  take(std::integral_constant<int, kRows>());
+  take(std::integral_constant<int, 4>());
+  take(std::integral_constant<int, 2>());
+  take(std::integral_constant<int, 1>());
+}
+
+template <int kCount, class T>
+void scores_of_patch(const LaneTile<T>& tile, const LaneBlock<T>& block, const Patch& patch) {
+  const Tag<T> d;
+  const Index lanes = lanes_of<T>();
+  const Index width = kCount * lanes;
+  const Index lane = patch.vector * lanes;
+  HWY_ALIGN T rise[static_cast<size_t>(kCount) * hn::MaxLanes(Tag<T>())];
+  std::copy_n(block.rise + lane, width, rise);
+  for_pieces(tile, patch.keys, [&](Index at, Matrix<const T> k, Matrix<const T>) HWY_ATTR {
+    scores_of_piece<kCount, T>(k, block.q.col_block(lane, width),
+                               block.scores.row_block(at, k.rows()).col_block(lane, width), rise);
+  });
+  for (Index v = 0; v < kCount; ++v) {
+    T* const to = block.rise + lane + v * lanes;
+    const KeyRange all = all_see(tile, block, patch.vector + v);
+    if (all.begin <= patch.keys.begin && all.end >= patch.keys.end) {
+      std::copy_n(rise + v * lanes, lanes, to);
+    } else {
+      const auto before = hn::LoadU(d, to);
+      hn::StoreU(hide_keys<T>(tile, block, patch.keys, patch.vector + v, before), d, to);
+    }
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace attn
+HWY_AFTER_NAMESPACE();
+
+#endif
