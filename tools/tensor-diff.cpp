@@ -26,7 +26,10 @@ void declare(cli::OptionTable& table, DiffOptions& o) {
       .argument("A")
       .operand()
       .required();
-  table.text("second", o.second, "the other").argument("B").operand().required();
+  table.text("second", o.second, "what to compare it with, in the same forms")
+      .argument("B")
+      .operand()
+      .required();
   table.text("map", o.map, "tsv of a name in A and its name in B; only these are compared")
       .argument("FILE");
   cli::max_bytes_option(table, o.max_bytes);
@@ -79,11 +82,13 @@ int main(int argc, char** argv) {
                     {"tensor-diff before.h5:/out after.h5:/out --equal-before 5",
                      "rows 0 to 4 must not have changed"}},
        .notes =
-           "Reads HDF5, .npz, .npy and numbers as text. Names go in the order of an archive, or of "
-           "computation where the words in them tell it. A dataset that is missing on one side and "
-           "another shape or type are differences. Where tensors differ, simple relations are "
-           "told: "
-           "axes swapped, a constant factor or shift, rounded to bf16 or f16, features paired as "
+           "Reads HDF5, .npz, .npy and text files of numbers. Names go in the order of an archive, "
+           "or "
+           "of computation where the words in them tell it. Where both sides hold one tensor alone "
+           "those are compared, whatever they are called: the report names both, /x = /y. Else a "
+           "dataset that is missing on one side is a difference, as are another shape and type. "
+           "Where tensors differ, simple relations are told: axes swapped, a constant factor or "
+           "shift, rounded to bf16 or f16, features paired as "
            "halves or interleaved.",
        .meaning_of_no = "the tensors differ"},
       argc, argv, declare, run);

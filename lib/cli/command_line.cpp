@@ -214,7 +214,9 @@ void CommandLine::set_operand(const std::string& word) {
 void CommandLine::check_required() const {
   for (const Option& option : table_.options()) {
     if (!option.required_ || !option.given_.empty()) continue;
-    throw UsageError(fmt::format("{} is missing: {}", option.dashed(), option.help_));
+    throw UsageError(fmt::format("{} is missing: {}",
+                                 option.operand_ ? "operand " + option.argument_ : option.dashed(),
+                                 option.help_));
   }
 }
 

@@ -108,7 +108,8 @@ std::string grouped(Index value) {
 }
 
 std::string short_size_text(Index bytes) {
-  if (std::abs(bytes) < 1024) return fmt::format("{} bytes", bytes);
+  if (std::abs(bytes) < 1024)
+    return fmt::format("{} {}", bytes, std::abs(bytes) == 1 ? "byte" : "bytes");
   constexpr std::array<std::string_view, 6> kUnits = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
   auto value = static_cast<double>(bytes) / 1024.0;
   std::size_t unit = 0;
@@ -124,7 +125,8 @@ std::string short_size_text(Index bytes) {
 }
 
 std::string size_text(Index bytes) {
-  if (std::abs(bytes) < 1024) return fmt::format("{} bytes", bytes);
+  if (std::abs(bytes) < 1024)
+    return fmt::format("{} {}", bytes, std::abs(bytes) == 1 ? "byte" : "bytes");
   return fmt::format("{} ({} bytes)", short_size_text(bytes), grouped(bytes));
 }
 

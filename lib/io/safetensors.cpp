@@ -33,12 +33,13 @@ std::string_view header_text(const ByteSource& source) {
     throw DataError(fmt::format(
         "{}: no safetensors header: a Git LFS pointer stands in place of the file", source.name()));
   }
+  const std::string bytes = fmt::format("{} {}", length, length == 1 ? "byte" : "bytes");
   throw DataError(
       length > all.size() - kPrefix
-          ? fmt::format("{}: its safetensors header would be {} bytes long, beyond the file's {}",
-                        source.name(), length, all.size())
-          : fmt::format("{}: its safetensors header is {} bytes long, over the limit of {}",
-                        source.name(), length, kLongestHeader));
+          ? fmt::format("{}: its safetensors header would be {} long, beyond the file's {}",
+                        source.name(), bytes, all.size())
+          : fmt::format("{}: its safetensors header is {} long, over the limit of {}",
+                        source.name(), bytes, kLongestHeader));
 }
 
 template <class T>

@@ -44,6 +44,17 @@ bool is_file(const std::string& path) {
   return std::filesystem::exists(status) && !std::filesystem::is_directory(status);
 }
 
+// Why a link leads to no file: it is one of a ring, or what it names is not there.
+std::optional<std::string> broken_link(const std::string& path) {
+  std::error_code error;
+  if (std::filesystem::exists(path, error)) return std::nullopt;
+  std::error_code ignored;
+  if (!std::filesystem::is_symlink(std::filesystem::symlink_status(path, ignored)))
+    return std::nullopt;
+  if (!error) error = std::make_error_code(std::errc::no_such_file_or_directory);
+  return error.message();
+}
+
 }  // namespace
 
 Tensor<double> parse_numbers(std::string_view text, const std::string& name) {
@@ -100,6 +111,8 @@ Tensor<double> tensor_argument(const std::string& value, const std::string& name
                       {fmt::format("a dataset is named as {}:/NAME", file.name())});
     }
   }
+  if (const auto why = broken_link(value))
+    throw DataError(fmt::format("{}: {}: {}", name, escaped(value), *why));
   if (const auto missing = missing_file(value)) {
     std::error_code ignored;
     throw DataError(fmt::format("{}: {}: {}", name, escaped(*missing),

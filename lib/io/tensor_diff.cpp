@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "core/error.h"
@@ -77,14 +78,14 @@ class Comparison {
     map_->equal.assign(static_cast<std::size_t>(a.size), 1);
   }
 
-  template <class T>
-  void add(Index start, const std::vector<T>& a, const std::vector<T>& b, Index count) {
+  template <class A, class B>
+  void add(Index start, const std::vector<A>& a, const std::vector<B>& b, Index count) {
     for (Index i = 0; i < count; ++i) {
       const Index at = start + i;
       if (before_ && at / stride_ % extent_ >= *before_) continue;
       const auto n = static_cast<std::size_t>(i);
       ++found_.count;
-      if (a[n] == b[n]) {
+      if (same(a[n], b[n])) {
         equal(static_cast<double>(a[n]));
       } else {
         unequal(at, static_cast<double>(a[n]), static_cast<double>(b[n]), distance(a[n], b[n]));
@@ -135,12 +136,17 @@ class Comparison {
     if (!found_.first) found_.first = position_of(at, shape_);
   }
 
+  static bool same(double a, double b) { return a == b; }
   static double distance(double a, double b) { return std::abs(a - b); }
-  // Of integers that no double tells apart too.
-  template <class Whole>
-  static double distance(Whole a, Whole b) {
-    const auto [low, high] = std::minmax(a, b);
-    return static_cast<double>(static_cast<std::uint64_t>(high) - static_cast<std::uint64_t>(low));
+  // Of integers that no double tells apart too, one of 64 bits with a sign beside one without.
+  template <class A, class B>
+  static bool same(A a, B b) {
+    return std::cmp_equal(a, b);
+  }
+  template <class A, class B>
+  static double distance(A a, B b) {
+    const __int128 difference = static_cast<__int128>(a) - static_cast<__int128>(b);
+    return static_cast<double>(difference < 0 ? -difference : difference);
   }
 
   void unequal(Index at, double a, double b, double error) {
@@ -178,12 +184,12 @@ class Comparison {
   double squares_a_ = 0, squares_b_ = 0, squares_error_ = 0, products_ = 0;
 };
 
-template <class T>
+template <class A, class B>
 TensorDifference compare(const TensorFile& a, const std::string& a_path, const TensorFile& b,
                          const std::string& b_path, Comparison comparison, Index size) {
   constexpr Index kBlock = Index{1} << 18;
-  std::vector<T> of_a(static_cast<std::size_t>(std::min(size, kBlock)));
-  std::vector<T> of_b(of_a.size());
+  std::vector<A> of_a(static_cast<std::size_t>(std::min(size, kBlock)));
+  std::vector<B> of_b(of_a.size());
   for (Index start = 0; start < size; start += kBlock) {
     const Index count = std::min(kBlock, size - start);
     a.read_run(a_path, start, count, of_a.data());
@@ -203,13 +209,16 @@ TensorDifference tensor_difference(const TensorFile& a, const std::string& a_pat
   require_shape(of_a.shape == of_b.shape, "tensor_difference: shapes differ");
   Comparison comparison(fmt::format("{}: {}", a.name(), escaped(a_path)), of_a, of_b, settings,
                         map);
-  // Integers beyond 2^53 are no doubles; one type holds those of both files unless one has a sign.
-  const auto small = [](DType type) { return !is_floating(type) && type != DType::kU64; };
-  if (small(of_a.type) && small(of_b.type))
-    return compare<Index>(a, a_path, b, b_path, comparison, of_a.size);
-  if (of_a.type == DType::kU64 && of_b.type == DType::kU64)
-    return compare<std::uint64_t>(a, a_path, b, b_path, comparison, of_a.size);
-  return compare<double>(a, a_path, b, b_path, comparison, of_a.size);
+  const auto compared = [&]<class A, class B>(A /*of_a*/, B /*of_b*/) {
+    return compare<A, B>(a, a_path, b, b_path, comparison, of_a.size);
+  };
+  if (is_floating(of_a.type) || is_floating(of_b.type)) return compared(double{}, double{});
+  // Integers beyond 2^53 are no doubles.
+  using Unsigned = std::uint64_t;
+  const bool large_b = of_b.type == DType::kU64;
+  if (of_a.type == DType::kU64)
+    return large_b ? compared(Unsigned{}, Unsigned{}) : compared(Unsigned{}, Index{});
+  return large_b ? compared(Index{}, Unsigned{}) : compared(Index{}, Index{});
 }
 
 }  // namespace attn

@@ -69,7 +69,7 @@ TEST(ChartPicture, LogarithmicAxesOfPowersOfTwoAreNumberedByThem) {
             "  8 bytes |               ******\n"
             "  4 bytes |         ******\n"
             "  2 bytes |   ******\n"
-            "  1 bytes |***\n"
+            "   1 byte |***\n"
             "          ++----------------+------\n"
             "           1 Ki           8 Ki\n"
             "  * a\n");

@@ -48,9 +48,9 @@ TEST(ParseCount, RefusesWhatIsNoWholeNumber) {
 TEST(ParseCount, RefusesWhatLeavesSixtyThreeBits) {
   EXPECT_EQ(parse_count("9223372036854775807", "--n"), 9223372036854775807);
   EXPECT_EQ(message([] { parse_count("9223372036854775808", "--n"); }),
-            "--n is too large: 9223372036854775808");
+            "--n is too large: 9223372036854775808 leaves 63 bits");
   EXPECT_EQ(message([] { parse_count("9000000000000Mi", "--n"); }),
-            "--n is too large: 9000000000000Mi");
+            "--n is too large: 9000000000000Mi leaves 63 bits");
 }
 
 TEST(ParseCounts, ReadsListsAndRanges) {
@@ -74,7 +74,14 @@ TEST(ParseCounts, RefusesRangesThatNeverEndAndListsThatAreTooLong) {
   EXPECT_THAT(message([] { parse_counts("0-8*2", "--n", {0}); }), HasSubstr("must grow"));
   EXPECT_THAT(message([] { parse_counts("1-1T", "--n"); }),
               HasSubstr("more than 10,000,000 values"));
-  EXPECT_THAT(message([] { parse_counts("1,,2", "--n"); }), HasSubstr("empty value"));
+  EXPECT_THAT(message([] { parse_counts("1,,2", "--n"); }),
+              HasSubstr("a comma with nothing beside it: 1,,2"));
+  EXPECT_EQ(message([] { parse_counts("1-", "--n"); }),
+            "--n: a range needs an end, such as 16-64: 1-");
+  EXPECT_EQ(message([] { parse_counts("1-+2", "--n"); }),
+            "--n: a range needs an end, such as 16-64: 1-+2");
+  EXPECT_EQ(message([] { parse_counts("1-8*", "--n"); }),
+            "--n: a range needs a number behind its *: 1-8*");
   EXPECT_THAT(message([] { parse_counts("-2", "--n"); }), HasSubstr("1 or more: -2"));
   EXPECT_THAT(message([] { parse_counts("-2--1", "--n"); }), HasSubstr("1 or more: -2"));
 }
@@ -88,6 +95,11 @@ TEST(ParseSize, ReadsFractionsOfUnits) {
   EXPECT_THAT(message([] { parse_size("1.5Q", "--m"); }), HasSubstr("wants a size"));
   EXPECT_THAT(message([] { parse_size("nan", "--m"); }), HasSubstr("wants a size"));
   EXPECT_THAT(message([] { parse_size("99999999999.5Ti", "--m"); }), HasSubstr("too large"));
+  EXPECT_EQ(parse_size("8E", "--m"), 8'000'000'000'000'000'000);
+  EXPECT_EQ(parse_size("7PiB", "--m"), Index{7} << 50);
+  EXPECT_EQ(message([] { parse_size("8EiB", "--m"); }), "--m is too large: 8EiB leaves 63 bits");
+  EXPECT_EQ(message([] { parse_size("8X", "--m"); }),
+            "--m wants a size such as 512MiB or 1.5GiB: '8X'");
 }
 
 TEST(ParseReal, WantsFiniteNumbersWithAPoint) {

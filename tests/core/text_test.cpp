@@ -36,6 +36,8 @@ TEST(Text, SizesAsTheTutorialPrintsThem) {
   EXPECT_EQ(size_text(512 << 10), "512 KiB (524,288 bytes)");
   EXPECT_EQ(short_size_text((Index{7} << 30) / 2), "3.5 GiB");
   EXPECT_EQ(size_text(0), "0 bytes");
+  EXPECT_EQ(size_text(1), "1 byte");
+  EXPECT_EQ(short_size_text(-1), "-1 byte");
   EXPECT_EQ(size_text(1023), "1023 bytes");
   EXPECT_EQ(short_size_text((Index{1} << 20) - 1), "1 MiB");
   EXPECT_EQ(grouped(-1234567), "-1,234,567");

@@ -76,7 +76,7 @@ TEST(Safetensors, ATensorOfNothingAndAFileOfNoneAreSound) {
 TEST(Safetensors, TheHeadersLengthFitsTheFile) {
   EXPECT_EQ(refusal("abc"), "m.safetensors: too short for a safetensors header: 3 bytes");
   EXPECT_EQ(refusal(length_bytes(1) + ""),
-            "m.safetensors: its safetensors header would be 1 bytes long, beyond the file's 8");
+            "m.safetensors: its safetensors header would be 1 byte long, beyond the file's 8");
   for (const std::uint64_t length :
        {std::uint64_t{1} << 40, ~std::uint64_t{7}, ~std::uint64_t{0}}) {
     EXPECT_THAT(refusal(length_bytes(length) + "{}"), HasSubstr("beyond the file's 10"));

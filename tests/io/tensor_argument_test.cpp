@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <filesystem>
 #include <fstream>
 
 #include "core/error.h"
@@ -65,6 +66,23 @@ TEST(TensorArgument, NamesAFileThatIsNotThere) {
   EXPECT_EQ(words("1 2; x"), "usage: --out: 'x' is no number");
   EXPECT_EQ(missing_file("1 0; 0 1"), std::nullopt);
   EXPECT_EQ(missing_file("/layer0/out"), std::nullopt);
+}
+
+TEST(TensorArgument, NamesALinkThatLeadsNowhere) {
+  const testing::TempFolder folder;
+  std::filesystem::create_symlink(folder / "b", folder / "a");
+  std::filesystem::create_symlink(folder / "a", folder / "b");
+  std::filesystem::create_symlink(folder / "gone", folder / "dangling");
+  const auto words = [&](const std::string& link) -> std::string {
+    try {
+      tensor_argument(folder / link, "--q");
+    } catch (const DataError& error) {
+      return error.what();
+    }
+    return "nothing";
+  };
+  EXPECT_THAT(words("a"), HasSubstr("/a: Too many levels of symbolic links"));
+  EXPECT_THAT(words("dangling"), HasSubstr("/dangling: No such file or directory"));
 }
 
 TEST(TensorArgument, IsAFileWhereThereIsOneElseNumbers) {

@@ -104,6 +104,22 @@ TEST(TensorDiff, LargestIntegersStayExact) {
   EXPECT_EQ(found.max_abs, 1);
 }
 
+TEST(TensorDiff, IntegersWithASignStandExactlyBesideThoseWithout) {
+  constexpr std::uint64_t kHalf = std::uint64_t{1} << 63;
+  const TensorFile with_sign = TensorFile::from_bytes(
+      npy_bytes(Tensor<std::int64_t>({3}, {(1LL << 60) + 1, 1LL << 60, -1})), "a");
+  const TensorFile without = TensorFile::from_bytes(
+      npy_bytes(Tensor<std::uint64_t>({3}, {1ULL << 60, 1ULL << 60, 2 * (kHalf - 1) + 1})), "b");
+  for (const bool turned : {false, true}) {
+    const TensorFile& a = turned ? without : with_sign;
+    const TensorFile& b = turned ? with_sign : without;
+    const TensorDifference found = tensor_difference(a, "/array", b, "/array", {.any_type = true});
+    EXPECT_EQ(found.differing, 2);  // the first by 1, which no double tells; -1 is not 2^64 - 1
+    EXPECT_THAT(*found.first, ElementsAre(0));
+    EXPECT_EQ(found.max_abs, 0x1p64);
+  }
+}
+
 TEST(TensorDiff, AMapKeepsFiniteDistancesFinite) {
   DifferenceMap map;
   const TensorFile a = file_of({{3}, {1e300, 1e-60, HUGE_VAL}}, DType::kF64);

@@ -33,7 +33,7 @@ void check_quality(const cli::OptionTable& table, QualityOptions& o) {
   }
   if (!table.given("input")) {
     throw UsageError("--text needs a trained model to read it: -i FILE",
-                     {"tinygpt-train makes one, tinygpt-import takes others'"});
+                     {"tinygpt-train makes one, tinygpt-import takes those of others"});
   }
   // What would have no effect.
   for (const char* other : {"tokens", "prompt", "new-tokens", "window", "cache", "page-size",

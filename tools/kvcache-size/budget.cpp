@@ -244,7 +244,12 @@ int report_budget(const SizeGrid& grid, const SizeOptions& o, cli::Session& sess
                                rows.front().block_size, grouped(rows.front().blocks),
                                grouped(rows.front().blocks * rows.front().block_size));
   }
-  write_answer(answer, o.format, session.report());
+  const bool words = o.format == cli::Format::kText || o.format == cli::Format::kMarkdown;
+  if (rows.empty() && words) {
+    session.report().print("{}\n{}\n", before, why_nothing_fits(rows));
+  } else {
+    write_answer(answer, o.format, session.report());
+  }
   session.did(fmt::format("fitted {} into {}", models_words(grid), short_size_text(*o.memory)));
   if (std::none_of(rows.begin(), rows.end(), fits)) return session.say_no(why_nothing_fits(rows));
   return cli::kDone;

@@ -7,6 +7,7 @@
 
 #include "cli/table.h"
 #include "core/ceil_div.h"
+#include "core/counted.h"
 #include "core/text.h"
 
 namespace attn {
@@ -16,7 +17,7 @@ using cli::Table;
 
 std::string type_text(const CacheType& type) {
   if (type.latent_only) return "(fp8_ds_mla: 656 bytes for 576, 584 for 512)";
-  if (type.block_values == 1) return fmt::format("{} bytes", type.block_bytes);
+  if (type.block_values == 1) return counted(type.block_bytes, "byte");
   return fmt::format("{} bytes for {}", type.block_bytes, type.block_values);
 }
 

@@ -26,6 +26,22 @@ double largest_of(const std::vector<float>& distances) {
   return largest > 0 ? static_cast<double>(largest) : 1.0;
 }
 
+// A curve has no mark for what is not finite.
+std::string nonfinite_line(const std::vector<float>& distances) {
+  constexpr std::size_t kMostNamed = 8;
+  std::vector<std::size_t> named;
+  Index count = 0;
+  for (std::size_t i = 0; i < distances.size(); ++i) {
+    if (std::isfinite(distances[i])) continue;
+    ++count;
+    if (named.size() < kMostNamed) named.push_back(i);
+  }
+  if (count == 0) return "";
+  return fmt::format("  not drawn: {}, where one side is not finite: {}{}\n",
+                     count == 1 ? "1 index" : grouped(count) + " indices", fmt::join(named, ", "),
+                     count > static_cast<Index>(kMostNamed) ? " ..." : "");
+}
+
 }  // namespace
 
 std::string difference_picture(const std::string& name, const Shape& shape,
@@ -37,7 +53,8 @@ std::string difference_picture(const std::string& name, const Shape& shape,
     return cli::chart({.title = title,
                        .curves = {{"difference", {map.distance.begin(), map.distance.end()}}},
                        .x_is = "index"},
-                      terminal);
+                      terminal) +
+           nonfinite_line(map.distance);
   }
   const Shape leading(shape.begin(), shape.end() - std::min<std::ptrdiff_t>(2, std::ssize(shape)));
   const Index matrices = static_cast<Index>(map.equal.size()) / (rows * cols);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <limits>
 
 #include "core/error.h"
 #include "core/text.h"
@@ -25,6 +26,21 @@ std::string folder_of(const std::string& file) {
   return parent.empty() ? "." : parent;
 }
 
+// A file alone needs its configuration beside it. What a newcomer gives instead is a checkpoint.
+void require_config(const std::string& file) {
+  std::error_code ignored;
+  if (fs::exists(fs::path(folder_of(file)) / kConfig, ignored)) return;
+  const ByteSource source = ByteSource::open(file, std::numeric_limits<Index>::max());
+  if (as_text(source.bytes()).starts_with("\x89HDF\r\n")) {
+    throw DataError(source.name() +
+                        " is HDF5, an import takes a folder with config.json and "
+                        "safetensors, or one safetensors file",
+                    {"--export FOLDER writes a checkpoint's model in that form"});
+  }
+  throw DataError(source.name() + ": no config.json beside it, which says what its tensors are",
+                  {"--config FILE names one elsewhere"});
+}
+
 }  // namespace
 
 HfFolder open_hf_folder(const std::string& argument, const std::string& config_file,
@@ -33,6 +49,7 @@ HfFolder open_hf_folder(const std::string& argument, const std::string& config_f
   if (argument == "-" && config_file.empty()) {
     throw UsageError("weights on stdin have no config.json beside them: --config is missing");
   }
+  if (!folder && config_file.empty()) require_config(argument);
   const std::string home = !config_file.empty() ? folder_of(config_file)
                            : folder             ? argument
                                                 : folder_of(argument);
