@@ -117,7 +117,7 @@ void attend_tile(const Call<T>& call, const RowBlock& block, const Tile<T>& tile
   if (tile.turned.empty()) {
     for (const Piece<T>& piece : tile.pieces) {
       const Matrix<const T> k = Tile<T>::of_head(piece.run.k, tile.kv_head, call.shape.head_dim);
-      multiply_few_rows<T>(q, k, s.col_block(piece.at, k.rows()));
+      multiply_few_rows<T>(q, k, nullptr, s.col_block(piece.at, k.rows()));
     }
   } else {
     const Matrix<T> whole(scores, block.rows, padded(tile.keys), padded(tile.keys) + 16);

@@ -38,8 +38,8 @@ HWY_INLINE void four_scores(const T* q0, const T* q1, const T* const* k, Index a
       s13 = hn::MulAdd(second, k3, s13);
     }
   });
-  store_sums(s00, s01, s02, s03, s0);
-  if constexpr (kTwo) store_sums(s10, s11, s12, s13, s1);
+  store_sums<T>(s00, s01, s02, s03, nullptr, s0);
+  if constexpr (kTwo) store_sums<T>(s10, s11, s12, s13, nullptr, s1);
 }
 
 template <class T>

@@ -80,7 +80,7 @@ void gemm(Transpose transpose_a, Transpose transpose_b, std::type_identity_t<T> 
   const blasint blas_m = blas_int(m), blas_n = blas_int(n), blas_k = blas_int(k);
   // Decoding: all the work is reading b, and BLAS, if told gemm, copies it first.
   if (m <= kFewRows && !flip_a && flip_b && alpha == T{1} && beta == T{0}) {
-    return multiply_few_rows<T>(a, b, c);
+    return multiply_few_rows<T>(a, b, nullptr, c);
   }
   if (m > 1 && alpha == T{1} && (beta == T{0} || beta == T{1}) && takes_panels(n, k)) {
     PanelProduct<T> product{a.data(), a.stride(), 1, b, flip_b, {}};
@@ -105,7 +105,8 @@ void gemm_bias(In<T> x, In<T> weight, const std::type_identity_t<T>* bias, Matri
   const Index n = weight.rows();
   const Index k = weight.cols();
   require_shape(x.cols() == k && y.rows() == x.rows() && y.cols() == n, "gemm_bias: the shapes");
-  if (bias != nullptr && x.rows() > kFewRows && k > 0 && takes_panels(n, k)) {
+  if (x.rows() <= kFewRows && k > 0) return multiply_few_rows<T>(x, weight, bias, y);
+  if (bias != nullptr && k > 0 && takes_panels(n, k)) {
     const Matrix<const T> every_row(bias, x.rows(), n, 0);
     return multiply_panels<T>({x.data(), x.stride(), 1, weight, true, every_row}, y);
   }
