@@ -1,7 +1,6 @@
 #pragma once
 
-#include <type_traits>
-
+#include "core/borrowed_call.h"
 #include "core/index.h"
 
 namespace attn {
@@ -9,23 +8,7 @@ namespace attn {
 /// Threads this process may use: the cores it is allowed to run on, or OMP_NUM_THREADS.
 int available_threads();
 
-/// A borrowed function of an index and a worker. Unlike std::function it copies nothing and so
-/// allocates nothing; what it was made from must live as long.
-class IndexTask {
- public:
-  template <class Task>
-  requires(!std::is_same_v<Task, IndexTask>)
-      IndexTask(const Task& task)  // NOLINT: a lambda reads as a task
-      : task_(&task), call_([](const void* from, Index index, int worker) {
-          (*static_cast<const Task*>(from))(index, worker);
-        }) {}
-
-  void operator()(Index index, int worker) const { call_(task_, index, worker); }
-
- private:
-  const void* task_;
-  void (*call_)(const void* from, Index index, int worker);
-};
+using IndexTask = BorrowedCall<void(Index index, int worker)>;
 
 /// Runs task(index, worker) for every index in 0 .. count - 1, by at most `threads` workers
 /// numbered from 0, which take the next index as they get free (in order of index). What one task
@@ -38,5 +21,10 @@ void parallel_for(Index count, int threads, IndexTask task);
 /// begins with its own share of the indices, the same one in every call, and only then helps
 /// others who are more than one index behind. So its part of a matrix stays in its own cache.
 void parallel_shares(Index count, int threads, IndexTask task);
+
+/// Calls work(), whose loops (those that its own thread runs) find `threads` workers awake: for
+/// many short loops one after another, as of a token. The others wait between loops, and while
+/// they do so keep their cores busy. Changes no result; within another call or loop it is work().
+void keep_workers_awake(int threads, BorrowedCall<void()> work);
 
 }  // namespace attn

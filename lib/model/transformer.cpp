@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/parallel.h"
+
 namespace attn {
 namespace {
 
@@ -83,6 +85,19 @@ Matrix<T> Transformer<T>::forward(const Pass<T>& pass, const TokenInput& input, 
                                   TransformerTape<T>* tape, LogitRows which) const {
   require_shape(encoder_.has_value() == !input.source.empty(), "transformer: source");
   require_shape(which == LogitRows::kAll || tape == nullptr, "transformer: a tape of last rows");
+  Matrix<T> made;
+  const auto compute = [&] { made = logits(pass, input, cache, tape, which); };
+  // Of a token, the loops that threads share are some microseconds long, and so is what lies
+  // between them. Where even the largest is not worth threads, none is.
+  const int threads =
+      pass.work.threads_for_product(input.rows.rows(), config_.dim * config_.mlp_hidden);
+  keep_workers_awake(threads, compute);
+  return made;
+}
+
+template <class T>
+Matrix<T> Transformer<T>::logits(const Pass<T>& pass, const TokenInput& input, KvCache<T>* cache,
+                                 TransformerTape<T>* tape, LogitRows which) const {
   const Sequences& rows = input.rows;
   Context<T> context;
   if (encoder_) {

@@ -63,6 +63,9 @@ class Transformer {
   void backward(const BackwardPass<T>& pass, const TransformerTape<T>& tape, In<T> d_logits) const;
 
  private:
+  Matrix<T> logits(const Pass<T>& pass, const TokenInput& input, KvCache<T>* cache,
+                   TransformerTape<T>* tape, LogitRows which) const;
+
   ModelConfig config_;
   ParamStore<T> params_;
   std::optional<Stack<T>> encoder_;

@@ -28,9 +28,6 @@ struct QueryBlock {
   }
 };
 
-// What reading a cached number costs, in multiplications.
-constexpr Index kReading = 16;
-
 // Key-value heads first .. first + count - 1, with the query heads that read them. No head knows of
 // another, so the bits are those of all heads together.
 template <class T>
@@ -81,8 +78,8 @@ void Attention<T>::mix(const Pass<T>& pass, In<T> q, const Sequences& rows,
     weights = kept.data();
   }
   const Index blocks = query_blocks(q_len);
-  const int threads = pass.work.threads_for(std::max(q_len, kReading) * rows.batch * 2 *
-                                            shape_.kv_heads * shape_.head_dim * kv_len);
+  const int threads = pass.work.threads_for_product(
+      q_len, rows.batch * 2 * shape_.kv_heads * shape_.head_dim * kv_len);
   if (threads > 1 && lse == nullptr && weights == nullptr && pass.dropout == nullptr) {
     // One row reads what lies side by side; many rows are work enough for small parts.
     const Index parts = std::min<Index>(shape_.kv_heads, q_len == 1 ? threads : 4 * threads);

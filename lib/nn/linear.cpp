@@ -21,8 +21,6 @@ constexpr Index kBlockOutputs = 192;
 constexpr Index kFewRowsOfX = 128;
 constexpr Index kBlockNumbers = Index{1} << 14;
 constexpr Index kLeastBlockOutputs = 64;
-// What reading a number of the matrix from memory costs, in multiplications.
-constexpr Index kReading = 16;
 
 }  // namespace
 
@@ -91,7 +89,7 @@ std::array<Matrix<T>, n> Linear<T>::forward_each(const Pass<T>& pass, In<T> x,
     count += blocks[i].count;
     numbers += one.in() * one.out();
   }
-  const int threads = pass.work.threads_for(std::max(x.rows(), kReading) * numbers);
+  const int threads = pass.work.threads_for_product(x.rows(), numbers);
   const auto multiply = [&](Index index, int) {
     std::size_t i = 0;
     for (; index >= blocks[i].count; ++i) index -= blocks[i].count;

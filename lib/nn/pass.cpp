@@ -15,6 +15,12 @@ int Workspace::threads_for(Index multiplications) const {
   return multiplications >= kWorthThreads ? threads() : 1;
 }
 
+int Workspace::threads_for_product(Index rows, Index numbers) const {
+  // What reading a number costs, in multiplications.
+  constexpr Index kReading = 16;
+  return threads_for(std::max(rows, kReading) * numbers);
+}
+
 Index KeyRowCounts::each() const {
   require_shape(!rows.empty(), "key row counts: nothing was counted");
   const Index first = rows.begin()->second;

@@ -42,6 +42,9 @@ class Workspace {
   /// Threads for so many multiplications: one where waking others takes longer than the work (some
   /// 0.1 ms), as in decoding with a small model.
   int threads_for(Index multiplications) const;
+  /// Threads for the product of so many rows with a matrix, or with cached rows, of so many
+  /// numbers. Of few rows, reading these is the work.
+  int threads_for_product(Index rows, Index numbers) const;
   Arena& arena() { return arena_; }
   Arena& worker(int index) { return workers_[static_cast<std::size_t>(index)]; }
 
