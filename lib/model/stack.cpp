@@ -96,6 +96,7 @@ Matrix<T> Stack<T>::forward(const Pass<T>& pass, std::span<const Index> ids, con
   require_shape(static_cast<Index>(ids.size()) == rows.rows(), "stack: number of ids");
   require_shape(cache == nullptr || cache->layers() == static_cast<Index>(blocks_.size()),
                 "stack: layers of the cache");
+  require_shape(wanted == RowsWanted::kAll || tape == nullptr, "stack: last rows beside a tape");
   if (tape != nullptr) {
     tape->ids = ids;
     tape->rows = rows;

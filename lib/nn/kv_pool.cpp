@@ -126,6 +126,7 @@ void KvPool<T>::grow(Index count) {
   for (const Index sequence : selected_) table_.extend(sequence, count, copies);
   for (const PageCopy& copy : copies) {
     for (KvSlot<T>& slot : slots_) {
+      slot.require_written();
       slot.provide(copy.to);
       for (const auto* side : {&slot.keys_, &slot.values_}) {
         std::copy_n(slot.page_of(*side, copy.from), copy.rows * side->row_bytes,

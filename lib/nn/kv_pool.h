@@ -61,7 +61,8 @@ class KvSlot {
   /// page left.
   void append(In<T> k, In<T> v, const Sequences& rows);
   /// Takes the room that append() takes, as it does, for rows that nobody will read: they are
-  /// counted, no memory is taken, and their pages must not come to be shared.
+  /// counted, and no memory is taken. From then on runs() of this attention, and a pass that would
+  /// copy a page which its sequences share, throw ShapeError: there is nothing in it to read.
   void take_room(const Sequences& rows);
 
   /// The rows of one sequence in order, as few runs as their pages allow. They lie in `arena`,
@@ -81,6 +82,8 @@ class KvSlot {
   };
 
   KvSlot(KvPool<T>& pool, Index layer);
+  void extend(const Sequences& rows);
+  void require_written() const;
   void provide(Index page);
   std::byte* page_of(const Side& side, Index page) const;
   Matrix<const T> decoded(const Side& side, Index row, Arena& arena) const;
@@ -88,6 +91,7 @@ class KvSlot {
   KvPool<T>* pool_;
   std::vector<Index> written_;  // rows of each sequence
   Side keys_, values_;
+  bool counted_only_ = false;  // room was taken that nothing was written to
 };
 
 /// Pages of the same sequences in every layer: which page holds which rows is said once for all.

@@ -79,6 +79,17 @@ std::byte* KvSlot<T>::page_of(const Side& side, Index page) const {
 
 template <class T>
 void KvSlot<T>::take_room(const Sequences& rows) {
+  counted_only_ = true;
+  extend(rows);
+}
+
+template <class T>
+void KvSlot<T>::require_written() const {
+  require_shape(!counted_only_, "cache: its rows were counted and never written");
+}
+
+template <class T>
+void KvSlot<T>::extend(const Sequences& rows) {
   require_shape(rows.batch == batch(), "cache: another number of sequences");
   // The first layer of a pass makes the room for all.
   const PageTable& table = pool_->table_;
@@ -97,7 +108,7 @@ void KvSlot<T>::append(In<T> k, In<T> v, const Sequences& rows) {
   require_shape(
       k.rows() == rows.rows() && v.rows() == rows.rows() && k.cols() == width && v.cols() == width,
       "cache: shape of the keys or values");
-  take_room(rows);
+  extend(rows);
   const PageTable& table = pool_->table_;
   for (Index row = 0; row < rows.batch; ++row) {
     const Index sequence = pool_->selected_[static_cast<std::size_t>(row)];
@@ -131,6 +142,7 @@ Matrix<const T> KvSlot<T>::decoded(const Side& side, Index row, Arena& arena) co
 
 template <class T>
 std::span<const KvRun<T>> KvSlot<T>::runs(Index row, Arena& arena) const {
+  require_written();
   const Index sequence = pool_->selected_[static_cast<std::size_t>(row)];
   const PageTable& table = pool_->table_;
   const Index width = pool_->width();

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/error.h"
 #include "model/configured_problem.h"
+#include "model/stack.h"
 
 // Where only the last rows' logits are wanted, the last block leaves out the others: the same
 // logits, and the same keys and values behind them.
@@ -63,6 +65,26 @@ TEST(LastRows, ACacheHoldsTheKeysOfAllRows) {
     const Matrix<float> expected = p.model.forward(pass, p.input(next), &of_all, nullptr);
     expect_near(expected, p.model.forward(pass, p.input(next), &of_last, nullptr));
   }
+}
+
+// Backward would need what the last block left out.
+TEST(LastRows, NoTapeIsBesideThem) {
+  ModelConfig config;
+  config.dim = 8;
+  config.heads = 2;
+  config.mlp_hidden = 16;
+  config = config.completed();
+  ParamStore<float> store;
+  const Stack<float> stack(store, config, {"", 5, 1}, nullptr);
+  store.allocate();
+  Workspace work;
+  const Pass<float> pass{store.values(), work};
+  const std::vector<Index> ids = {1, 2, 3};
+  StackTape<float> tape;
+  EXPECT_NO_THROW(stack.forward(pass, ids, {1, 3, nullptr}, nullptr, nullptr, &tape));
+  EXPECT_THROW(
+      stack.forward(pass, ids, {1, 3, nullptr}, nullptr, nullptr, &tape, RowsWanted::kLast),
+      ShapeError);
 }
 
 }  // namespace

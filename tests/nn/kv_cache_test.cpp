@@ -176,6 +176,19 @@ TEST(KvCache, RowsThatAWindowLeftAreGivenBack) {
 
 // 24 layers x 16 heads x 64 x 2,000 tokens are 187.5 MiB in 16 bits, so 375 MiB here in 32; an
 // eighth of the heads takes an eighth.
+TEST(KvCache, RowsThatWereCountedOnlyAreNotRead) {
+  KvCache<float> cache(shape_of(1, 1, 8, 2));
+  append(cache, 0, 1, 1);
+  cache.self(0).take_room({1, 2, nullptr});
+  EXPECT_EQ(cache.length(), 3);
+  EXPECT_EQ(cache.bytes(), 2 * 2 * cache.row_bytes()) << "pages are counted as if written";
+  Arena arena;
+  EXPECT_THROW(cache.self(0).runs(0, arena), ShapeError);
+  const Index twice[] = {0, 0};
+  cache.fork(twice);
+  EXPECT_THROW(cache.self(0).take_room({2, 1, nullptr}), ShapeError) << "a page would be copied";
+}
+
 TEST(KvCache, BytesAreTheFormula) {
   KvShape shape{24, 1, 2000, 16, 64};
   EXPECT_EQ(KvCache<float>(shape).bytes(), 2 * 196608000);
