@@ -310,12 +310,17 @@ def main():
     if not (bin_dir / "attn-check").exists():
         print(f"tutorial.py: {options.bin}: no attn-check in it: make builds the programs", file=sys.stderr)
         return 3
-    report = Report(bin_dir, options.tsv)
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
         try:
+            report = Report(bin_dir, options.tsv)
             for part in PARTS:
                 part(report)
+        except KeyboardInterrupt:
+            return 130
+        except BrokenPipeError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nothing more to flush
+            return 141
         except (Failure, subprocess.CalledProcessError, OSError, KeyError, ValueError) as error:
             print(f"tutorial.py: {error}", file=sys.stderr)
             return 3

@@ -23,7 +23,7 @@ import platform
 import subprocess
 import sys
 
-from harness import report
+from harness import ending, report
 from harness.measure import Pace, Yardsticks, samples_of
 from harness.records import record_of
 from harness.rows import all_rows
@@ -33,7 +33,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
 def parse_arguments():
-    parser = argparse.ArgumentParser(description=__doc__,
+    parser = argparse.ArgumentParser(description=__doc__, allow_abbrev=False,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build/release",
                         help="folder that was built in")
@@ -100,19 +100,24 @@ def main():
     built = sorted(path for path in (build / "bin").glob("*") if os.access(path, os.X_OK))
     rows = [row for row in all_rows(built) if not arguments.only or any(
         fnmatch.fnmatch(row.name, pattern) for pattern in arguments.only)]
-    if arguments.list or not rows:
+    if not rows:
+        return "bench.py: no row fits --only; --list names them"
+    if arguments.list:
         print("\n".join(f"{row.name:33} {row.what}" for row in rows))
-        return 0 if rows else "no row fits --only; --list names them"
+        return 0
     if not os.access(build / "tests" / "bench_side", os.X_OK):
-        return f"{build / 'tests/bench_side'} is not built"
-    programs = Programs(build, interpreter_with_torch(arguments.python), arguments.core_type)
+        return f"bench.py: {build / 'tests/bench_side'} is not built"
+    python = interpreter_with_torch(arguments.python)
+    if arguments.python and not python:
+        return f"bench.py: --python {arguments.python}: cannot import torch"
+    output = open(arguments.output, "w", encoding="utf-8") if arguments.output else None
+    programs = Programs(build, python, arguments.core_type)
     yardsticks = Yardsticks(programs)
     context = context_of(programs, yardsticks)
     introduce(programs, context)
     seconds = arguments.seconds or (2 if arguments.quick else 12)
     pace = Pace(seconds, 2 if arguments.quick else 3, 9 if arguments.quick else 25)
     kept, missed = {}, 0
-    output = open(arguments.output, "w", encoding="utf-8") if arguments.output else None
     for row in rows:
         samples = samples_of(programs, row, pace, kept)
         record = record_of(row, samples, rates_beside(row, yardsticks), context)
@@ -127,4 +132,4 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(ending.run(main))

@@ -9,10 +9,15 @@ without, the figures. Moves beyond both spreads are marked.
 import json
 import sys
 
+from harness import ending
+
 
 def read(name):
     with open(name, encoding="utf-8") as lines:
-        return {record["row"]: record for record in map(json.loads, lines)}
+        try:
+            return {record["row"]: record for record in map(json.loads, lines)}
+        except (KeyError, TypeError, ValueError):
+            sys.exit(f"compare.py: {name}: not what bench.py -o writes, a JSON record a line")
 
 
 def figure(record):
@@ -43,4 +48,4 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(ending.run(main))

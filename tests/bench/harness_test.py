@@ -14,6 +14,7 @@ from harness.records import judge, record_of
 from harness.rows import Row, all_rows, decode_bytes, prompt_flops, training_flops
 from harness.sides import Side, environment
 
+HERE = pathlib.Path(__file__).resolve().parent
 SIDE = None
 NO_RATES = {"sgemm_peak": None, "read_bandwidth": None}
 
@@ -31,7 +32,6 @@ class Rows(unittest.TestCase):
     def test_training_flops_are_those_counted_by_hand(self):
         # One token of one block of width 1 on one letter: 2 * (12 + 1) + 2 * (1 + 1), three times.
         self.assertEqual(training_flops(1, 1, 1, 1, 1), 3 * (26 + 4))
-
 
     def test_a_prompt_is_the_forward_of_a_step(self):
         # But for what a step computes for every row and a prompt for the last alone: logits, and in
@@ -111,6 +111,28 @@ class Records(unittest.TestCase):
         limited = Row("b", "", "", metric="step", limit=6)
         self.assertTrue(judge(limited, dict(record, ours=6)))
         self.assertFalse(judge(limited, dict(record, ours=6.1)))
+
+
+class Ending(unittest.TestCase):
+    def ended(self, script, *arguments, after=""):
+        """Exit status and stderr of one of the scripts, in a shell."""
+        command = " ".join([sys.executable, str(HERE / script), *arguments, after])
+        run = subprocess.run(command, shell=True, capture_output=True, text=True, check=False)
+        return run.returncode, run.stderr
+
+    def test_what_cannot_be_read_is_one_line(self):
+        self.assertEqual(self.ended("compare.py", "/none", "/none"),
+                         (1, "compare.py: /none: No such file or directory\n"))
+        self.assertEqual(self.ended("compare.py", __file__, __file__),
+                         (1, f"compare.py: {__file__}: not what bench.py -o writes, a JSON record a"
+                             " line\n"))
+
+    def test_rows_that_are_not_there_are_refused(self):
+        self.assertEqual(self.ended("bench.py", "--only none"),
+                         (1, "bench.py: no row fits --only; --list names them\n"))
+
+    def test_a_reader_that_leaves_is_no_mistake(self):
+        self.assertEqual(self.ended("bench.py", "--list", after="| true"), (0, ""))
 
 
 class OurSide(unittest.TestCase):

@@ -17,6 +17,8 @@ import shutil
 import subprocess
 import sys
 
+from harness import ending
+
 HERE = pathlib.Path(__file__).resolve().parent
 RECORD = HERE / "instructions.tsv"
 WORKLOADS = {
@@ -42,7 +44,7 @@ def instructions(bench_side, workload, runs):
                          check=False)
     counted = re.search(r"Collected : (\d+)", run.stderr)
     if run.returncode != 0 or not counted:
-        sys.exit(f"{workload}: {run.stderr.strip()}")
+        sys.exit(f"instructions.py: {workload}: {run.stderr.strip()}")
     return int(counted.group(1))
 
 
@@ -55,7 +57,7 @@ def recorded():
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__,
+    parser = argparse.ArgumentParser(description=__doc__, allow_abbrev=False,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--bench-side", type=pathlib.Path, help="our side's program",
                         default=HERE.parents[1] / "build/release/tests/bench_side")
@@ -84,4 +86,4 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(ending.run(main))

@@ -120,6 +120,8 @@ def main():
     programs = Programs(arguments.build.resolve(), None, arguments.core_type)
     if not os.access(programs.bench_side, os.X_OK):
         return f"scaling.py: {programs.bench_side} is not built"
+    if not arguments.output.parent.is_dir():  # not after half an hour of measuring
+        return f"scaling.py: {arguments.output.parent}: no such folder"
     cores = len(os.sched_getaffinity(0))
     curves = all_curves(cores)
     yardsticks = Yardsticks(programs)
