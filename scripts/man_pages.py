@@ -20,9 +20,14 @@ TOP = pathlib.Path(__file__).resolve().parent.parent
 PAGES = TOP / "docs" / "man"
 
 
+# What roff takes for its own, or draws as a typographer would, which no shell understands.
+LITERALLY = str.maketrans({"\\": "\\e", "-": "\\-", '"': "\\(dq", "'": "\\(aq", "`": "\\(ga",
+                           "^": "\\(ha", "~": "\\(ti"})
+
+
 def roff(text):
-    text = text.replace("\\", "\\e").replace("-", "\\-")
-    return "\\&" + text if text[:1] in (".", "'") else text
+    text = text.translate(LITERALLY)
+    return "\\&" + text if text[:1] == "." else text
 
 
 def sections(help_text):
