@@ -4,6 +4,7 @@
 PRESET ?= release
 JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
+INSTALLED = build/$(PRESET)/installed.txt
 
 .PHONY: all programs dependencies configure demo test asan tsan debug format format-check tidy man bench \
   bench-instructions scaling figures tutorial install uninstall deb clean
@@ -80,13 +81,15 @@ tutorial: programs
 # PREFIX is where programs look for what belongs to them, DESTDIR a folder it is put under.
 install: programs
 	DESTDIR="$(DESTDIR)" cmake --install build/$(PRESET) --prefix "$(abspath $(PREFIX))"
-	@cp build/$(PRESET)/install_manifest.txt build/$(PRESET)/installed.txt
+	@cp build/$(PRESET)/install_manifest.txt $(INSTALLED)
 
-# What the last installation put there.
+# What the last installation put there, and of folders those of its own.
 uninstall:
-	@sed 's|^|$(DESTDIR)|' build/$(PRESET)/installed.txt | tr '\n' '\0' | xargs -0 rm -f
-	@rm -rf "$(DESTDIR)$(abspath $(PREFIX))/share/attntools" \
-	  "$(DESTDIR)$(abspath $(PREFIX))/share/doc/attntools" "$(DESTDIR)$(abspath $(PREFIX))/include/attntools"
+	@sed 's|^|$(DESTDIR)|' $(INSTALLED) | tr '\n' '\0' | xargs -0 rm -f
+	@awk '{ while (sub("/[^/]*$$", "") && /\/attntools/) print "$(DESTDIR)" $$0 }' $(INSTALLED) | \
+	  sort -ur | while read -r folder; do \
+	    rm -rf "$$folder/__pycache__"; rmdir "$$folder" 2>/dev/null || true; \
+	  done
 
 # Debian packages of the programs and of the libraries, in build/PRESET.
 deb: programs
