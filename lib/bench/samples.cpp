@@ -1,7 +1,6 @@
 #include "bench/samples.h"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 
 namespace attn {
@@ -26,24 +25,6 @@ double Samples::quantile(double fraction) const {
   const auto low = static_cast<double>(sorted[below]);
   const auto high = static_cast<double>(sorted[above]);
   return low + (place - static_cast<double>(below)) * (high - low);
-}
-
-double Samples::mean() const {
-  if (values_.empty()) return kNothing;
-  double sum = 0;
-  for (const std::int64_t value : values_) sum += static_cast<double>(value);
-  return sum / static_cast<double>(values_.size());
-}
-
-double Samples::standard_deviation() const {
-  if (values_.size() < 2) return kNothing;
-  const double center = mean();
-  double squares = 0;
-  for (const std::int64_t value : values_) {
-    const double off = static_cast<double>(value) - center;
-    squares += off * off;
-  }
-  return std::sqrt(squares / static_cast<double>(values_.size() - 1));
 }
 
 }  // namespace attn

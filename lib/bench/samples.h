@@ -28,9 +28,6 @@ class Samples {
   double iqr() const { return quantile(0.75) - quantile(0.25); }
   /// iqr / median: the spread that a warning is made of.
   double relative_iqr() const { return iqr() / median(); }
-  double mean() const;
-  /// By n - 1, in two passes: the sum of squares of large times would cancel to noise.
-  double standard_deviation() const;
 
  private:
   std::vector<std::int64_t> values_;

@@ -92,7 +92,6 @@ void DecodeSession<T>::compute(Index first, Index count) {
   KeyRowCounts counts;
   Pass<T> pass = model_.pass(work_);
   pass.counts = &counts;
-  pass.probe = probe_;
   TokenInput input;
   input.ids = fed_;
   input.rows = {sequences(), count, nullptr};

@@ -57,9 +57,6 @@ class DecodeSession {
   }
   /// Key rows that each key projection has multiplied so far, of all sequences together.
   const KeyRowCounts& counts() const { return counts_; }
-  /// Weights and hidden states that later calls of feed should keep: those of the rows it computed
-  /// last.
-  void set_probe(Probe<T>* probe) { probe_ = probe; }
   /// Null without a cache.
   const KvCache<T>* cache() const { return cache_ ? &*cache_ : nullptr; }
 
@@ -79,7 +76,6 @@ class DecodeSession {
   Tensor<T> logits_;
   Index length_ = 0;
   KeyRowCounts counts_;
-  Probe<T>* probe_ = nullptr;
 };
 
 }  // namespace attn

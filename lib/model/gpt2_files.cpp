@@ -38,10 +38,6 @@ std::optional<Pair> pair_in(const std::string& folder) {
 
 }  // namespace
 
-bool has_gpt2_files(const std::string& folder) {
-  return pair_in(folder).has_value();
-}
-
 std::shared_ptr<const Gpt2Tokenizer> read_gpt2_tokenizer(const std::string& folder,
                                                          const SpecialTokens& specials,
                                                          Index vocab_size) {

@@ -15,7 +15,4 @@ std::shared_ptr<const Gpt2Tokenizer> read_gpt2_tokenizer(const std::string& fold
                                                          const SpecialTokens& specials = {},
                                                          Index vocab_size = 0);
 
-/// Does the folder hold such a pair?
-bool has_gpt2_files(const std::string& folder);
-
 }  // namespace attn

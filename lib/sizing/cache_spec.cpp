@@ -75,12 +75,6 @@ bool CacheSpec::has_state() const {
                      [](const LayerRun& run) { return !run.layer.state.empty(); });
 }
 
-bool CacheSpec::needs_encoder_tokens() const {
-  return any_rows(*this, [](const CacheRows& rows) {
-    return rows.span == CacheRows::Span::kEncoder && rows.limit == 0;
-  });
-}
-
 CacheSpec uniform_spec(Index layers, Index kv_heads, Index head_dim) {
   CacheSpec spec;
   spec.add(full_layer(kv_heads, head_dim, head_dim), layers);

@@ -98,8 +98,6 @@ struct CacheSpec {
   bool has(CacheRows::Span span) const;
   bool has(CacheRows::Form form) const;
   bool has_state() const;
-  /// True where the length of the encoder must be told.
-  bool needs_encoder_tokens() const;
 };
 
 /// `layers` equal layers that keep everything.

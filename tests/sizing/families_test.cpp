@@ -305,10 +305,8 @@ TEST(Families, LatentRowsExpandToEveryHead) {
 
 TEST(Families, CrossLayersAskForTheOtherSequence) {
   const CacheSpec spec = hf_cache_spec(R"({"model_type": "t5"})", "c");
-  EXPECT_TRUE(spec.needs_encoder_tokens());
   EXPECT_THROW((void)numbers_of(spec, 10, 0), UsageError);
   const CacheSpec whisper = hf_cache_spec(R"({"model_type": "whisper"})", "c");
-  EXPECT_FALSE(whisper.needs_encoder_tokens());
   EXPECT_EQ(numbers_of(whisper, 448, 0), 2 * 4 * 384 * (448 + 1500));
 }
 
