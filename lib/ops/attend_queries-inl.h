@@ -41,7 +41,7 @@ void mix_patch(const LaneTile<T>& tile, const LaneBlock<T>& block, const Patch& 
                                                 block.out.stride(), sums, block.out.stride(), 0);
       }
     };
-    if constexpr (kCount < 3) take(std::integral_constant<int, 8>());
+    if constexpr (2 * kCount <= kVectors) take(std::integral_constant<int, 8>());
     take(std::integral_constant<int, kRows>());
     take(std::integral_constant<int, 4>());
     take(std::integral_constant<int, 2>());
