@@ -70,24 +70,24 @@ HWY_INLINE void scores_of_keys(const T* k, Index k_stride, Matrix<const T> q, T*
   }
 }
 
+// The same of the keys from `row` on, as far as whole groups go; returns where they end.
+template <int kKeys, int kCount, class T>
+HWY_INLINE Index scores_of_groups(Matrix<const T> k, Index row, Matrix<const T> q, Matrix<T> s,
+                                  T* largest) {
+  for (; row + kKeys <= k.rows(); row += kKeys) {
+    scores_of_keys<kKeys, kCount>(k.row(row), k.stride(), q, s.row(row), s.stride(), largest);
+  }
+  return row;
+}
+
 template <int kCount, class T>
 void scores_of_piece(Matrix<const T> k, Matrix<const T> q, Matrix<T> s, T* largest) {
-  const T* key = k.data();
-  T* to = s.data();
-  Index left = k.rows();
-  const auto take = [&](auto count) HWY_ATTR {
-    constexpr int kKeys = decltype(count)::value;
-    for (; left >= kKeys; left -= kKeys) {
-      scores_of_keys<kKeys, kCount>(key, k.stride(), q, to, s.stride(), largest);
-      key += kKeys * k.stride();
-      to += kKeys * s.stride();
-    }
-  };
-  if constexpr (kCount == 1) take(std::integral_constant<int, kRowsOfOneVector>());
-  take(std::integral_constant<int, kRows>());
-  take(std::integral_constant<int, 4>());
-  take(std::integral_constant<int, 2>());
-  take(std::integral_constant<int, 1>());
+  Index row = 0;
+  if constexpr (kCount == 1) row = scores_of_groups<kRowsOfOneVector, kCount>(k, row, q, s, largest);
+  row = scores_of_groups<kRows, kCount>(k, row, q, s, largest);
+  row = scores_of_groups<4, kCount>(k, row, q, s, largest);
+  row = scores_of_groups<2, kCount>(k, row, q, s, largest);
+  scores_of_groups<1, kCount>(k, row, q, s, largest);
 }
 
 template <int kCount, class T>
@@ -96,21 +96,18 @@ void scores_of_patch(const LaneTile<T>& tile, const LaneBlock<T>& block, const P
   const Index lanes = lanes_of<T>();
   const Index width = kCount * lanes;
   const Index lane = patch.vector * lanes;
-  HWY_ALIGN T rise[static_cast<size_t>(kCount) * hn::MaxLanes(Tag<T>())];
-  std::copy_n(block.rise + lane, width, rise);
+  T* const rise = block.rise + lane;
+  hn::Vec<Tag<T>> before[static_cast<size_t>(kCount)];
+  for (int v = 0; v < kCount; ++v) before[v] = hn::LoadU(d, rise + v * lanes);
   for_pieces(tile, patch.keys, [&](Index at, Matrix<const T> k, Matrix<const T>) HWY_ATTR {
     scores_of_piece<kCount, T>(k, block.q.col_block(lane, width),
                                block.scores.row_block(at, k.rows()).col_block(lane, width), rise);
   });
-  for (Index v = 0; v < kCount; ++v) {
-    T* const to = block.rise + lane + v * lanes;
+  for (int v = 0; v < kCount; ++v) {
     const KeyRange all = all_see(tile, block, patch.vector + v);
-    if (all.begin <= patch.keys.begin && all.end >= patch.keys.end) {
-      std::copy_n(rise + v * lanes, lanes, to);
-    } else {
-      const auto before = hn::LoadU(d, to);
-      hn::StoreU(hide_keys<T>(tile, block, patch.keys, patch.vector + v, before), d, to);
-    }
+    if (all.begin <= patch.keys.begin && all.end >= patch.keys.end) continue;
+    hn::StoreU(hide_keys<T>(tile, block, patch.keys, patch.vector + v, before[v]), d,
+               rise + v * lanes);
   }
 }
 
