@@ -49,24 +49,26 @@ void mix_patch(const LaneTile<T>& tile, const LaneBlock<T>& block, const Patch& 
   });
 }
 
-// The same, leaving out what has weight 0 instead of multiplying it: values may be NaN there.
+// The same, leaving out what a row does not see instead of multiplying it by 0: values may be NaN
+// there. One that it does see stays, however small its weight.
 template <class T>
 void mix_seen_of_patch(const LaneTile<T>& tile, const LaneBlock<T>& block, const Patch& patch) {
   const Tag<T> d;
   const Index lanes = lanes_of<T>();
-  for_pieces(tile, patch.keys, [&](Index at, Matrix<const T>, Matrix<const T> v) HWY_ATTR {
-    for (Index j = 0; j < v.rows(); ++j) {
-      for (Index x = patch.vector * lanes; x < (patch.vector + patch.vectors) * lanes; x += lanes) {
+  for (Index x = patch.vector * lanes; x < (patch.vector + patch.vectors) * lanes; x += lanes) {
+    const LaneSight<T> sight(block, x);
+    for_pieces(tile, patch.keys, [&](Index at, Matrix<const T>, Matrix<const T> v) HWY_ATTR {
+      for (Index j = 0; j < v.rows(); ++j) {
         const auto weight = hn::LoadU(d, block.scores.row(at + j) + x);
-        const auto hidden = hn::Eq(weight, hn::Zero(d));
+        const auto seen = sight.of(tile.key0 + at + j);
         for (Index c = 0; c < v.cols(); ++c) {
           const auto sum = hn::LoadU(d, block.out.row(c) + x);
           const auto more = hn::MulAdd(hn::Set(d, v(j, c)), weight, sum);
-          hn::StoreU(hn::IfThenElse(hidden, sum, more), d, block.out.row(c) + x);
+          hn::StoreU(hn::IfThenElse(seen, more, sum), d, block.out.row(c) + x);
         }
       }
-    }
-  });
+    });
+  }
 }
 
 // use(count) with the number of a patch's vectors as a constant.
@@ -104,7 +106,8 @@ void rise_of_lanes(const LaneBlock<T>& block) {
     hn::StoreU(largest, d, block.largest + x);
     hn::StoreU(shift, d, block.shift + x);
     hn::StoreU(hn::Mul(hn::LoadU(d, block.total + x), factor), d, block.total + x);
-    if (hn::AllTrue(d, hn::Eq(factor, one))) continue;
+    // Nothing was summed, or nothing shrinks.
+    if (hn::AllTrue(d, hn::Or(hn::Eq(before, hidden), hn::Eq(factor, one)))) continue;
     for (Index c = 0; c < block.out.rows(); ++c) {
       T* const sums = block.out.row(c) + x;
       hn::StoreU(hn::Mul(hn::LoadU(d, sums), factor), d, sums);

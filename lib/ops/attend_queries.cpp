@@ -135,13 +135,16 @@ class LaneCall {
   void take_tile(Index key0, Index keys, Index head, RunWalk<T>& runs,
                  const LaneBlock<T>& block) const {
     const Index kv_head = head / shape_.group();
-    const bool ragged = visible_[block.rows - 1].begin > key0 || visible_[0].end < key0 + keys;
+    const KeyRange all = in_tile({visible_[block.rows - 1].begin, visible_[0].end}, key0, keys);
     std::size_t pieces = 0;
     bool finite = true;
-    runs.next(key0, keys, [&](Index, const KvRun<T>& run) {
+    runs.next(key0, keys, [&](Index at, const KvRun<T>& run) {
       const Matrix<const T> v = run.v.col_block(kv_head * shape_.value_dim, shape_.value_dim);
       pieces_[pieces++] = {run.k.col_block(kv_head * shape_.head_dim, shape_.head_dim), v};
-      finite = finite && (!ragged || all_finite<T>(v));
+      // Those before and behind what all rows see.
+      const KeyRange seen = in_tile(all, at, v.rows());
+      finite = finite && all_finite<T>(v.row_block(0, seen.begin)) &&
+               all_finite<T>(v.row_block(seen.end, v.rows() - seen.end));
     });
     const LaneTile<T> tile{key0, keys, {pieces_, pieces}, !finite};
     ATTNTOOLS_DISPATCH(T, lanes_of_tile)(tile, block);

@@ -13,6 +13,31 @@ HWY_BEFORE_NAMESPACE();
 namespace attn {
 namespace HWY_NAMESPACE {
 
+// Which lanes of a vector see a key.
+template <class T>
+class LaneSight {
+ public:
+  HWY_INLINE LaneSight(const LaneBlock<T>& block, Index lane)
+      : begins_(hn::LoadU(Tag<T>(), block.begins + lane)),
+        ends_(hn::LoadU(Tag<T>(), block.ends + lane)),
+        first_(block.visible[0]),
+        rows_(block.rows) {}
+
+  HWY_INLINE hn::Mask<Tag<T>> of(Index key) const {
+    const Tag<T> d;
+    // begins and ends are small, and these at most as large: exact in any T.
+    const auto from_begin = hn::Set(d, static_cast<T>(std::min(key - first_.begin, rows_)));
+    const auto from_end = hn::Set(d, static_cast<T>(std::max<Index>(key - first_.end, -1)));
+    return hn::And(hn::Le(begins_, from_begin), hn::Lt(from_end, ends_));
+  }
+
+ private:
+  hn::Vec<Tag<T>> begins_;
+  hn::Vec<Tag<T>> ends_;
+  KeyRange first_;
+  Index rows_;
+};
+
 // Scores of a vector's queries for keys that they do not see become minus infinity. Returns the
 // largest, or `least`.
 template <class T>
@@ -20,20 +45,13 @@ HWY_INLINE hn::Vec<Tag<T>> hide_keys(const LaneTile<T>& tile, const LaneBlock<T>
                                      KeyRange keys, Index vector, hn::Vec<Tag<T>> least) {
   const Tag<T> d;
   const Index lane = vector * lanes_of<T>();
-  const KeyRange first = block.visible[0];
-  const auto begins = hn::LoadU(d, block.begins + lane);
-  const auto ends = hn::LoadU(d, block.ends + lane);
+  const LaneSight<T> sight(block, lane);
   const auto hidden = hn::Set(d, -std::numeric_limits<T>::infinity());
   auto largest = least;
   for (Index j = keys.begin; j < keys.end; ++j) {
-    // begins and ends are small, and these at most as large: exact in any T.
-    const Index key = tile.key0 + j;
-    const auto from_begin = hn::Set(d, static_cast<T>(std::min(key - first.begin, block.rows)));
-    const auto from_end = hn::Set(d, static_cast<T>(std::max<Index>(key - first.end, -1)));
-    const auto seen = hn::And(hn::Le(begins, from_begin), hn::Lt(from_end, ends));
     T* const at = block.scores.row(j) + lane;
     // By replacement, for a hidden key's product may be NaN.
-    const auto score = hn::IfThenElse(seen, hn::LoadU(d, at), hidden);
+    const auto score = hn::IfThenElse(sight.of(tile.key0 + j), hn::LoadU(d, at), hidden);
     hn::StoreU(score, d, at);
     largest = hn::Max(largest, score);
   }
@@ -83,7 +101,8 @@ HWY_INLINE Index scores_of_groups(Matrix<const T> k, Index row, Matrix<const T> 
 template <int kCount, class T>
 void scores_of_piece(Matrix<const T> k, Matrix<const T> q, Matrix<T> s, T* largest) {
   Index row = 0;
-  if constexpr (kCount == 1) row = scores_of_groups<kRowsOfOneVector, kCount>(k, row, q, s, largest);
+  if constexpr (kCount == 1)
+    row = scores_of_groups<kRowsOfOneVector, kCount>(k, row, q, s, largest);
   row = scores_of_groups<kRows, kCount>(k, row, q, s, largest);
   row = scores_of_groups<4, kCount>(k, row, q, s, largest);
   row = scores_of_groups<2, kCount>(k, row, q, s, largest);

@@ -88,6 +88,30 @@ TEST(AttendQueries, NanInHiddenRowsChangesNoBit) {
   }
 }
 
+// A key that a row sees has its NaN told even where its weight is too small for a number, in tiles
+// with hidden keys and without.
+TEST(AttendQueries, NanOfVanishingWeightIsToldWhereSeen) {
+  constexpr Index kRows = 40;
+  Tensor<float> q({kRows, 1}), k({kRows, 1}), v({kRows, 1});
+  std::fill(q.values.begin(), q.values.end(), 1.0F);
+  k.values[3] = -200;  // of weight exp(-200), of which float knows nothing
+  v.values[3] = std::numeric_limits<float>::quiet_NaN();
+  const std::vector<KvRun<float>> runs{{k.matrix(), v.matrix()}};
+  for (const bool causal : {false, true}) {
+    AttendMask<float> mask;
+    mask.scale = 1;
+    mask.causal = causal;
+    Tensor<float> out({kRows, 1});
+    Arena arena;
+    attend<float>({1, 1, 1, 1}, q.matrix(), std::span<const KvRun<float>>(runs), mask, out.matrix(),
+                  {}, arena);
+    for (Index row = 0; row < kRows; ++row) {
+      const bool sees = !causal || row >= 3;
+      EXPECT_EQ(std::isnan(out.values[static_cast<std::size_t>(row)]), sees) << causal << row;
+    }
+  }
+}
+
 // Two keys, of scores 0 and x below -18: the sum is 1 to the last bit, and the second weight, which
 // is what comes out, has the error of exp alone. 0.6 units of the last place (2^-23 relative).
 TEST(AttendQueries, WeightsAreWithinOneUnit) {
