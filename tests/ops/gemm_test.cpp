@@ -6,7 +6,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdio>
@@ -20,6 +19,7 @@
 #include "core/error.h"
 #include "ops/blas_core.h"
 #include "ops/ops_test_support.h"
+#include "support/address_space.h"
 
 namespace attn {
 namespace {
@@ -270,19 +270,6 @@ TEST(BlasCore, AUsersChoiceIsHonoured) {
 }
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-// An emulator of another processor, which needs address space itself, takes such a limit and
-// forgets it (qemu-user).
-bool address_space_can_be_limited() {
-  rlimit before{};
-  getrlimit(RLIMIT_AS, &before);
-  const rlimit wanted = {std::min(before.rlim_cur, rlim_t{1} << 46), before.rlim_max};
-  rlimit got{};
-  setrlimit(RLIMIT_AS, &wanted);
-  getrlimit(RLIMIT_AS, &got);
-  setrlimit(RLIMIT_AS, &before);
-  return got.rlim_cur == wanted.rlim_cur;
-}
-
 // OpenBLAS itself would try for ever. In another process, which sets the limit to what it has and
 // half a buffer; in a thread, which has not multiplied yet.
 TEST(Gemm, SaysWhereAddressSpaceLeavesNoBuffer) {
