@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "attn-check/layer.h"
+#include "attn-check/matrix_text.h"
 #include "attn-check/report.h"
 #include "attn-check/subject.h"
 #include "check/case_alternatives.h"
@@ -99,7 +100,7 @@ int check_subject(const CheckSubject& subject, const CheckOptions& o, bool steps
                   cli::Session& session) {
   const AttentionProblem& problem = subject.recorded.problem;
   const bool small = steps && problem.batch() * problem.heads() == 1 &&
-                     std::max(problem.q_len(), problem.kv_len()) <= kMostPrinted;
+                     std::max(problem.q_len(), problem.kv_len()) <= kMostWhole;
   CheckSettings settings;
   settings.maps = o.maps || o.show || small;
   settings.threads = static_cast<int>(o.threads);

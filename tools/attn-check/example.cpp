@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "attn-check/check.h"
+#include "attn-check/matrix_text.h"
 #include "attn-check/report.h"
 #include "check/case_output.h"
 #include "check/example.h"
@@ -31,7 +32,7 @@ int run_example(const CheckOptions& o, cli::Session& session) {
     write_output(o.output, writer.finish());
   }
   if (session.report().wanted()) {
-    const bool small = example.problem.q_len() <= kMostPrinted;
+    const bool small = example.problem.q_len() <= kMostWhole;
     print_example(example, run, o.tokens.has_value(), {o.format, small, o.show}, session);
   }
   session.did(fmt::format("checked an example of {}{}", counted(example.problem.q_len(), "token"),

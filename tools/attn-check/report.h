@@ -12,9 +12,6 @@ namespace attn {
 
 // What attn-check says of a case: its verdict, steps to three digits, pictures.
 
-/// More rows or columns of three digits are no longer read.
-inline constexpr Index kMostPrinted = 12;
-
 /// How the report is written.
 struct ReportStyle {
   cli::Format format = cli::Format::kText;
