@@ -111,6 +111,20 @@ piped = subprocess.run(shlex.join([sys.executable, scripts + "/plot_positions.py
 check("a pipe by name, and stdout: the same picture",
       (piped.stdout, piped.stderr) == (first["pe.svg"], b""), piped.stderr)
 
+# The beginning of a run alone: its axis, its losses and its evaluations end there.
+import plot_loss  # noqa: E402
+with h5py.File("run.h5", "w") as file:
+    file["training/losses"] = np.linspace(2, 1, 40)
+    file["training/evaluation_steps"] = [0, 20, 40]
+    file["training/evaluation_losses"] = [2, 1.5, 1]
+with h5py.File("run.h5") as file:
+    axes = plot_loss.draw([file], plot_loss.options_of(["run.h5", "--until", "30"])).axes[0]
+    check("--until ends the axis", axes.get_xlim() == (0, 30), axes.get_xlim())
+    ends = [line.get_xdata()[-1] for line in axes.lines if len(line.get_xdata()) > 2]
+    check("--until ends the lines", max(ends) == 30, ends)
+    dots = [list(line.get_xdata()) for line in axes.lines if line.get_marker() == "o"]
+    check("--until ends the evaluations", dots == [[0, 20]], dots)
+
 # What is hidden is told apart from what is tiny, and labels are the tokens.
 import plot_attention  # noqa: E402
 with h5py.File("heads.h5") as file:
