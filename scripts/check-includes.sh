@@ -19,6 +19,30 @@ may_include() {
   esac
 }
 
+# folder of lib/check: its folders that it may include; the checks themselves, above them, any.
+check_may_include() {
+  case $1 in
+    reference) echo reference ;;
+    verdict) echo "reference verdict" ;;
+    posenc) echo "verdict posenc" ;;
+    cases) echo "reference verdict cases" ;;
+    mistakes) echo "reference verdict cases mistakes" ;;
+    laws) echo "reference verdict cases laws" ;;
+    diagnosis) echo "reference verdict cases mistakes diagnosis" ;;
+    layer) echo "reference verdict cases mistakes layer" ;;
+    merge) echo "reference verdict cases . merge" ;;
+    .) echo "reference verdict cases mistakes laws diagnosis ." ;;
+  esac
+}
+
+# The folder of lib/check that a path names, "." for none.
+check_folder() {
+  case ${1#check/} in
+    */*) part=${1#check/} && echo "${part%%/*}" ;;
+    *) echo . ;;
+  esac
+}
+
 # outside header: the files that may include it.
 door() {
   case $1 in
@@ -49,6 +73,16 @@ for file in $(find lib tools -name '*.h' -o -name '*.cpp'); do
         *) echo "$file: includes $header, which lies above $folder"; bad=1 ;;
       esac
     fi
+    case $file:$header in
+      lib/check/*:check/*)
+        inner=$(check_folder "${file#lib/}")
+        other=$(check_folder "$header")
+        case " $(check_may_include "$inner") " in
+          *" $other "*) ;;
+          *) echo "$file: includes $header, which does not lie below check/$inner"; bad=1 ;;
+        esac
+        ;;
+    esac
     only=$(door "$header")
     if [ -n "$only" ] && ! echo "$file" | grep -Eq "$only"; then
       echo "$file: includes $header, whose only door is $only"

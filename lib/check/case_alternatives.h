@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "check/case_attributes.h"
+#include "check/cases/case_attributes.h"
 
 namespace attn {
 

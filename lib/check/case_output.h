@@ -1,6 +1,6 @@
 #pragma once
 
-#include "check/case_file.h"
+#include "check/cases/case_file.h"
 #include "check/check_attention.h"
 #include "check/example.h"
 #include "io/hdf5_writer.h"

@@ -7,14 +7,14 @@
 #include <optional>
 #include <utility>
 
+#include "check/cases/honest_limits.h"
 #include "check/check_gradient.h"
-#include "check/diagnose.h"
-#include "check/fast_attention.h"
-#include "check/honest_limits.h"
-#include "check/input_check.h"
-#include "check/large_diagnosis.h"
-#include "check/law_book.h"
+#include "check/diagnosis/diagnose.h"
+#include "check/diagnosis/large_diagnosis.h"
+#include "check/laws/law_book.h"
 #include "check/part_comparison.h"
+#include "check/reference/fast_attention.h"
+#include "check/verdict/input_check.h"
 #include "core/text.h"
 
 namespace attn {

@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "check/case_part.h"
-#include "check/error_summary.h"
-#include "check/tolerance.h"
+#include "check/cases/case_part.h"
+#include "check/verdict/error_summary.h"
+#include "check/verdict/tolerance.h"
 
 namespace attn {
 

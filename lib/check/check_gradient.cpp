@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "check/diagnose_gradient.h"
-#include "check/fast_gradient.h"
-#include "check/gradient_laws.h"
-#include "check/plain_gradient.h"
+#include "check/laws/gradient_laws.h"
+#include "check/reference/fast_gradient.h"
+#include "check/reference/plain_gradient.h"
 #include "core/text.h"
 
 namespace attn {

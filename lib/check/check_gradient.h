@@ -1,7 +1,7 @@
 #pragma once
 
 #include "check/check_attention.h"
-#include "check/reference_gradient.h"
+#include "check/reference/reference_gradient.h"
 
 namespace attn {
 

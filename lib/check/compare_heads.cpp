@@ -5,7 +5,7 @@
 #include <limits>
 #include <vector>
 
-#include "check/matrix_rank.h"
+#include "check/reference/matrix_rank.h"
 #include "core/error.h"
 #include "core/parallel.h"
 #include "core/rng.h"

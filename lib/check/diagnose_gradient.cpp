@@ -4,7 +4,7 @@
 #include <array>
 #include <cmath>
 
-#include "check/gradient_suppositions.h"
+#include "check/mistakes/gradient_suppositions.h"
 #include "core/parallel.h"
 
 namespace attn {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "check/fast_attention.h"
+#include "check/reference/fast_attention.h"
 #include "core/rng.h"
 
 namespace attn {

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "check/case_part.h"
-#include "check/reference_attention.h"
-#include "check/saturation.h"
+#include "check/cases/case_part.h"
+#include "check/reference/reference_attention.h"
+#include "check/verdict/saturation.h"
 
 namespace attn {
 

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "check/attention_problem.h"
+#include "check/reference/attention_problem.h"
 
 namespace attn {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "check/saturation.h"
+#include "check/verdict/saturation.h"
 #include "core/error.h"
 
 namespace attn {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "check/check_attention.h"
-#include "check/houses.h"
+#include "check/verdict/houses.h"
 
 namespace attn {
 

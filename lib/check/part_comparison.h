@@ -3,10 +3,10 @@
 #include <utility>
 #include <vector>
 
-#include "check/attention_case.h"
-#include "check/honest_limits.h"
-#include "check/tolerance.h"
-#include "check/verdict.h"
+#include "check/cases/attention_case.h"
+#include "check/cases/honest_limits.h"
+#include "check/verdict/tolerance.h"
+#include "check/verdict/verdict.h"
 
 namespace attn {
 

@@ -8,9 +8,9 @@
 #include <map>
 #include <utility>
 
-#include "check/explanations.h"
+#include "check/mistakes/suppositions.h"
 #include "check/power_advice.h"
-#include "check/suppositions.h"
+#include "check/verdict/explanations.h"
 #include "core/error.h"
 #include "core/parallel.h"
 #include "core/text.h"

@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "check/attention_problem.h"
-#include "check/houses.h"
+#include "check/reference/attention_problem.h"
+#include "check/verdict/houses.h"
 
 namespace attn {
 

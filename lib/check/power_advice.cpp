@@ -9,7 +9,7 @@
 #include <string_view>
 #include <utility>
 
-#include "check/reference_attention.h"
+#include "check/reference/reference_attention.h"
 
 namespace attn {
 

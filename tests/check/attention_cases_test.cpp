@@ -5,7 +5,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "check/case_file.h"
+#include "check/cases/case_file.h"
 #include "check/check_attention.h"
 #include "io/tensor_file.h"
 #include "support/truth.h"

@@ -5,8 +5,8 @@
 
 #include <limits>
 
-#include "check/fast_attention.h"
 #include "check/problems.h"
+#include "check/reference/fast_attention.h"
 
 namespace attn {
 namespace {

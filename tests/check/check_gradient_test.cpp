@@ -5,10 +5,10 @@
 
 #include <cmath>
 
-#include "check/fast_gradient.h"
-#include "check/plain_gradient.h"
+#include "check/mistakes/twisted_gradient.h"
 #include "check/problems.h"
-#include "check/twisted_gradient.h"
+#include "check/reference/fast_gradient.h"
+#include "check/reference/plain_gradient.h"
 
 namespace attn {
 namespace {

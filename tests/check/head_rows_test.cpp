@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "check/problems.h"
-#include "check/reference_attention.h"
+#include "check/reference/reference_attention.h"
 
 namespace attn {
 namespace {

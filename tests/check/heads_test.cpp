@@ -4,8 +4,8 @@
 
 #include "check/compare_heads.h"
 #include "check/head_stats.h"
-#include "check/matrix_rank.h"
-#include "check/saturation.h"
+#include "check/reference/matrix_rank.h"
+#include "check/verdict/saturation.h"
 
 namespace attn {
 namespace {

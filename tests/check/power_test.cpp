@@ -5,9 +5,9 @@
 
 #include <set>
 
+#include "check/mistakes/suppositions.h"
 #include "check/power_advice.h"
 #include "check/problems.h"
-#include "check/suppositions.h"
 #include "core/error.h"
 
 namespace attn {

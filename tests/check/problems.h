@@ -5,7 +5,7 @@
 #include <memory>
 #include <utility>
 
-#include "check/attention_problem.h"
+#include "check/reference/attention_problem.h"
 #include "core/rng.h"
 
 namespace attn {

@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "attn-check/layer.h"
-#include "check/kernel_layer.h"
-#include "check/layer_file.h"
-#include "check/model_layer.h"
+#include "check/layer/kernel_layer.h"
+#include "check/layer/layer_file.h"
+#include "check/layer/model_layer.h"
 #include "core/error.h"
 #include "io/output.h"
 #include "io/provenance.h"

@@ -15,7 +15,7 @@
 #include "check/case_alternatives.h"
 #include "check/case_output.h"
 #include "check/check_attention.h"
-#include "check/layer_projections.h"
+#include "check/layer/layer_projections.h"
 #include "cli/exit_code.h"
 #include "cli/progress.h"
 #include "core/counted.h"

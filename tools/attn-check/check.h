@@ -4,7 +4,7 @@
 
 #include "attn-check/options.h"
 #include "attn-check/subject.h"
-#include "check/verdict.h"
+#include "check/verdict/verdict.h"
 #include "cli/session.h"
 
 namespace attn {

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "check/error_summary.h"
+#include "check/verdict/error_summary.h"
 #include "cli/json.h"
 #include "cli/report.h"
 

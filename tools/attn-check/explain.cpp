@@ -2,7 +2,7 @@
 
 #include <fmt/core.h>
 
-#include "check/explanations.h"
+#include "check/verdict/explanations.h"
 #include "cli/exit_code.h"
 #include "cli/json.h"
 #include "cli/table.h"

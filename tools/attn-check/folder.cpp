@@ -11,8 +11,8 @@
 
 #include "attn-check/subject.h"
 #include "check/check_attention.h"
-#include "check/explanations.h"
-#include "check/joint_diagnosis.h"
+#include "check/verdict/explanations.h"
+#include "check/verdict/joint_diagnosis.h"
 #include "cli/exit_code.h"
 #include "cli/json.h"
 #include "cli/progress.h"

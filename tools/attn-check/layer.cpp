@@ -7,9 +7,9 @@
 
 #include "attn-check/check.h"
 #include "attn-check/verdict_report.h"
-#include "check/layer_file.h"
-#include "check/layer_reference.h"
-#include "check/rules_text.h"
+#include "check/layer/layer_file.h"
+#include "check/layer/layer_reference.h"
+#include "check/verdict/rules_text.h"
 #include "cli/json.h"
 #include "core/text.h"
 #include "io/hdf5_writer.h"

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "attn-check/options.h"
-#include "check/check_layer.h"
+#include "check/layer/check_layer.h"
 #include "cli/session.h"
 #include "io/tensor_file.h"
 

@@ -9,7 +9,7 @@
 
 #include "attn-check/check.h"
 #include "attn-check/verdict_report.h"
-#include "check/merge_check.h"
+#include "check/merge/merge_check.h"
 #include "cli/json.h"
 #include "cli/table.h"
 #include "core/counted.h"

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "check/house_report.h"
-#include "check/verdict.h"
+#include "check/verdict/verdict.h"
 #include "cli/json.h"
 #include "cli/report.h"
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "attn-check/step_options.h"
-#include "check/case_datasets.h"
+#include "check/cases/case_datasets.h"
 #include "core/error.h"
 
 namespace attn {

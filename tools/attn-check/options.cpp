@@ -9,8 +9,8 @@
 
 #include "attn-check/option_rules.h"
 #include "attn-check/step_options.h"
-#include "check/case_datasets.h"
-#include "check/explanations.h"
+#include "check/cases/case_datasets.h"
+#include "check/verdict/explanations.h"
 #include "core/error.h"
 #include "core/text.h"
 

@@ -4,10 +4,10 @@
 #include <string>
 #include <vector>
 
-#include "check/case_file.h"
-#include "check/houses.h"
-#include "check/layer_file.h"
-#include "check/probes.h"
+#include "check/cases/case_file.h"
+#include "check/cases/probes.h"
+#include "check/layer/layer_file.h"
+#include "check/verdict/houses.h"
 #include "cli/common_options.h"
 #include "cli/option_table.h"
 #include "core/parallel.h"

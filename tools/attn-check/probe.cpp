@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "check/probe_file.h"
-#include "check/probes.h"
+#include "check/cases/probe_file.h"
+#include "check/cases/probes.h"
 #include "cli/exit_code.h"
 #include "cli/json.h"
 #include "cli/table.h"

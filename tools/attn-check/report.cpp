@@ -11,7 +11,7 @@
 #include "attn-check/errors.h"
 #include "attn-check/nearness.h"
 #include "attn-check/verdict_report.h"
-#include "check/rules_text.h"
+#include "check/verdict/rules_text.h"
 #include "cli/json.h"
 #include "cli/picture.h"
 #include "cli/table.h"

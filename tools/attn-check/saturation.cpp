@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "check/saturation.h"
+#include "check/verdict/saturation.h"
 #include "cli/exit_code.h"
 #include "cli/json.h"
 #include "cli/picture.h"

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "attn-check/options.h"
-#include "check/attention_problem.h"
+#include "check/reference/attention_problem.h"
 
 namespace attn {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "check/case_source.h"
+#include "check/cases/case_source.h"
 #include "core/error.h"
 
 namespace attn {

@@ -14,7 +14,7 @@
 #include "attn-check/subject.h"
 #include "check/example.h"
 #include "check/head_rows.h"
-#include "check/rules_text.h"
+#include "check/verdict/rules_text.h"
 #include "cli/exit_code.h"
 #include "cli/json.h"
 #include "cli/table.h"

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "check/case_arguments.h"
+#include "check/cases/case_arguments.h"
 #include "io/provenance.h"
 #include "io/tensor_argument.h"
 

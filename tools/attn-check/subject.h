@@ -5,10 +5,10 @@
 #include <string>
 
 #include "attn-check/options.h"
-#include "check/attention_case.h"
-#include "check/case_file.h"
-#include "check/stored_case.h"
-#include "check/token_projection.h"
+#include "check/cases/attention_case.h"
+#include "check/cases/case_file.h"
+#include "check/cases/stored_case.h"
+#include "check/layer/token_projection.h"
 
 namespace attn {
 

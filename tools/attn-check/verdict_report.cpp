@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "attn-check/nearness.h"
-#include "check/explanations.h"
+#include "check/verdict/explanations.h"
 
 namespace attn {
 

@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "check/diagnosis.h"
-#include "check/verdict.h"
+#include "check/verdict/diagnosis.h"
+#include "check/verdict/verdict.h"
 #include "cli/json.h"
 #include "cli/report.h"
 #include "cli/table.h"

@@ -10,7 +10,7 @@
 #include "attn-check/selection.h"
 #include "attn-check/subject.h"
 #include "check/head_rows.h"
-#include "check/rules_text.h"
+#include "check/verdict/rules_text.h"
 #include "cli/exit_code.h"
 #include "cli/json.h"
 #include "cli/picture.h"

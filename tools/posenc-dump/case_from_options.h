@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "check/posenc_case.h"
+#include "check/posenc/posenc_case.h"
 #include "posenc-dump/options.h"
 
 namespace attn {

@@ -5,8 +5,8 @@
 #include <cmath>
 #include <utility>
 
-#include "check/check_posenc.h"
-#include "check/explanations.h"
+#include "check/posenc/check_posenc.h"
+#include "check/verdict/explanations.h"
 #include "cli/exit_code.h"
 #include "cli/json.h"
 #include "cli/table.h"

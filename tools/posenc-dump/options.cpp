@@ -7,7 +7,7 @@
 #include <array>
 #include <utility>
 
-#include "check/explanations.h"
+#include "check/verdict/explanations.h"
 #include "core/error.h"
 
 namespace attn {
