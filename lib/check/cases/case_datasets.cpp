@@ -11,35 +11,61 @@
 
 namespace attn {
 
+namespace {
+
+struct Dataset {
+  const char* name;
+  bool large;
+};
+
+constexpr Dataset kDatasets[] = {
+    {"q", true},
+    {"k", true},
+    {"v", true},
+    {"out", true},
+    {"weights", true},
+    {"scores", true},
+    {"lse", false},
+    {"mask", true},
+    {"k_pages", false},
+    {"v_pages", false},
+    {"block_table", false},
+    {"kv_lens", false},
+    {"cu_seqlens_q", false},
+    {"cu_seqlens_k", false},
+    {"alibi_slopes", false},
+    {"sinks", false},
+    {"perm", false},
+    {"out_perm", true},
+    {"causal_probe", false},
+    {"causal_probe/k", true},
+    {"causal_probe/v", true},
+    {"causal_probe/out", true},
+    {"causal_probe/first_changed_key", false},
+    {"dout", false},
+    {"dq", false},
+    {"dk", false},
+    {"dv", false},
+    {"dsinks", false},
+};
+
+std::vector<std::string> names_of(bool large_alone) {
+  std::vector<std::string> names;
+  for (const Dataset& one : kDatasets) {
+    if (one.large || !large_alone) names.emplace_back(one.name);
+  }
+  return names;
+}
+
+}  // namespace
+
 const std::vector<std::string>& case_datasets() {
-  static const std::vector<std::string> names = {"q",
-                                                 "k",
-                                                 "v",
-                                                 "out",
-                                                 "weights",
-                                                 "scores",
-                                                 "lse",
-                                                 "mask",
-                                                 "k_pages",
-                                                 "v_pages",
-                                                 "block_table",
-                                                 "kv_lens",
-                                                 "cu_seqlens_q",
-                                                 "cu_seqlens_k",
-                                                 "alibi_slopes",
-                                                 "sinks",
-                                                 "perm",
-                                                 "out_perm",
-                                                 "causal_probe",
-                                                 "causal_probe/k",
-                                                 "causal_probe/v",
-                                                 "causal_probe/out",
-                                                 "causal_probe/first_changed_key",
-                                                 "dout",
-                                                 "dq",
-                                                 "dk",
-                                                 "dv",
-                                                 "dsinks"};
+  static const std::vector<std::string> names = names_of(false);
+  return names;
+}
+
+const std::vector<std::string>& large_case_datasets() {
+  static const std::vector<std::string> names = names_of(true);
   return names;
 }
 

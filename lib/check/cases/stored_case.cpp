@@ -12,21 +12,6 @@ namespace attn {
 
 namespace {
 
-const std::vector<std::string>& large_tensors() {
-  static const std::vector<std::string> names = {"q",
-                                                 "k",
-                                                 "v",
-                                                 "out",
-                                                 "weights",
-                                                 "scores",
-                                                 "mask",
-                                                 "out_perm",
-                                                 "causal_probe/k",
-                                                 "causal_probe/v",
-                                                 "causal_probe/out"};
-  return names;
-}
-
 // Elements from one sequence, head and row to the next.
 struct Strides {
   Index batch, head, row;
@@ -64,7 +49,7 @@ std::unique_ptr<StoredCase> StoredCase::open(TensorFile& file, const CaseAttribu
   if (source.has("dout")) return nullptr;
   std::map<std::string, std::string> paths;
   Index numbers = 0;
-  for (const std::string& name : large_tensors()) {
+  for (const std::string& name : large_case_datasets()) {
     if (!source.has(name)) continue;
     // Its numbers say what kind it is where nobody does.
     if (name == "mask" && !attributes.mask_type) continue;
