@@ -17,11 +17,18 @@ class PageBudget {
   /// Rows of the prefix that are held once for all, and their pages.
   Index common() const { return common_; }
   Index common_pages() const { return common_ / page_; }
-  /// Pages that a sequence of so many rows, the common ones among them, has for itself.
-  Index own(Index rows) const;
+  /// Pages that a sequence of so many rows, the common ones among them, has for itself after a pass
+  /// that found `past` of them: what no row of that pass saw was given back as it began.
+  Index own(Index rows, Index past) const;
+  /// The most that it will have, token after token, from such a pass until it has `end` rows.
+  Index most_own(Index rows, Index past, Index end) const;
+  /// The most that a request has for itself; where it may have to begin again, with all its rows.
+  Index most_own(const ServingRequest& request) const;
 
  private:
   bool contiguous_;
+  bool begins_again_;
+  Index window_;
   Index page_;
   Index common_;
   Index most_ = 0;

@@ -48,6 +48,7 @@ class Server {
     run_.steps = step_;
     run_.peak_rows = cache_.most_bytes() / page_bytes_ * budget_.page();
     run_.reserved_rows += budget_.common();
+    run_.ended_rows += budget_.common();
     run_.mean_waste = allocated_ > 0 ? 1 - used_ / allocated_ : 0;
     return std::move(run_);
   }
@@ -61,7 +62,8 @@ class Server {
   struct Running {
     std::size_t request;
     Index tokens = 0;
-    Index rows = 0;  // in the cache
+    Index rows = 0;  // of it, up to the last pass
+    Index past = 0;  // that this pass found
   };
 
   KvLayout layout() const {
@@ -70,6 +72,7 @@ class Server {
     layout.most_pages = budget_.most();
     layout.k_type = settings_.k_type;
     layout.v_type = settings_.v_type;
+    layout.window = settings_.window;
     return layout;
   }
 
@@ -108,14 +111,15 @@ class Server {
     if (settings_.way == ServingWay::kAlone) return running_.empty();
     Index pages = budget_.common_pages();
     if (settings_.admission == Admission::kWorstCase) {
-      for (const Running& other : running_) pages += budget_.own(request(other.request).rows());
-      return pages + budget_.own(request(one.request).rows()) <= budget_.most();
+      for (const Running& other : running_)
+        pages += budget_.most_own(other.rows, other.past, request(other.request).rows());
+      return pages + budget_.most_own(request(one.request)) <= budget_.most();
     }
     if (running_.empty()) return true;
     const bool grows = settings_.way != ServingWay::kContiguous;
     const Index spare = grows ? static_cast<Index>(running_.size()) : 0;
-    for (const Running& other : running_) pages += budget_.own(other.rows);
-    return pages + budget_.own(begin_rows(one)) + spare <= budget_.most();
+    for (const Running& other : running_) pages += budget_.own(other.rows, other.past);
+    return pages + budget_.own(begin_rows(one), budget_.common()) + spare <= budget_.most();
   }
 
   void prefill() {
@@ -143,7 +147,7 @@ class Server {
     run_.prefill += watch.elapsed();
     ++run_.prefills;
     run_.prefilled += static_cast<Index>(own.size());
-    running_.push_back({one.request, one.tokens, rows});
+    running_.push_back({one.request, one.tokens, rows, budget_.common()});
     run_.most_running = std::max(run_.most_running, static_cast<Index>(running_.size()));
     ++step_;
     sample();
@@ -167,26 +171,27 @@ class Server {
     ++run_.decodes;
     run_.decoded += batch;
     ++step_;
-    for (Running& one : running_) ++one.rows;
+    for (Running& one : running_) one.past = one.rows++;
     sample();
     for (std::size_t i = 0; i < running_.size(); ++i)
       hand_out(i, output.row(static_cast<Index>(i)));
     finish();
   }
 
-  // Pages that one more row of each takes.
+  // Pages that one more row of each takes, less those that a window leaves.
   Index wanted_pages() const {
     Index pages = 0;
-    for (const Running& one : running_) pages += budget_.own(one.rows + 1) - budget_.own(one.rows);
+    for (const Running& one : running_)
+      pages += budget_.own(one.rows + 1, one.rows) - budget_.own(one.rows, one.past);
     return pages;
   }
   Index pages_in_use() const {
     Index pages = budget_.common_pages();
-    for (const Running& one : running_) pages += budget_.own(one.rows);
+    for (const Running& one : running_) pages += budget_.own(one.rows, one.past);
     return pages;
   }
   Index free_pages() const {
-    return budget_.most() == 0 ? budget_.own(load_.longest) : budget_.most() - pages_in_use();
+    return budget_.most() == 0 ? budget_.own(load_.longest, 0) : budget_.most() - pages_in_use();
   }
 
   void preempt() {
@@ -209,9 +214,11 @@ class Server {
       const Running one = running_[i];
       if (one.tokens < request(one.request).new_tokens) continue;
       const Index held = cache_.bytes();
+      const Index used = cache_.bytes_of_rows();
       cache_.remove(static_cast<Index>(i) + (has_prefix() ? 1 : 0));
       running_.erase(running_.begin() + static_cast<std::ptrdiff_t>(i));
       run_.reserved_rows += (held - cache_.bytes()) / page_bytes_ * budget_.page();
+      run_.ended_rows += (used - cache_.bytes_of_rows()) / cache_.row_bytes();
       run_.steps_to_finish[one.request] = step_ - request(one.request).arrival;
       run_.ns_to_finish[one.request] = run_.wall_ns() - arrived_ns_[one.request];
       ++finished_;

@@ -37,6 +37,9 @@ struct ServingSettings {
   Admission admission = Admission::kWorstCase;
   KvType k_type = KvType::kNative;
   KvType v_type = KvType::kNative;
+  /// Keys that a token sees, itself among them, where the subject has such a window: pages that
+  /// hold earlier rows alone are given back as the next pass of their sequence begins. 0: all.
+  Index window = 0;
 };
 
 /// Rows of the common prefix that whole pages hold: those that are shared.
@@ -57,6 +60,7 @@ struct ServingRun {
   bool pages_agree = true;   // did the pool hold, after each pass, as many pages as the plan says?
   Index peak_rows = 0;       // room of the most pages that the pool ever had in use
   Index reserved_rows = 0;   // rows' room that sequences held as they ended, what they share once
+  Index ended_rows = 0;      // of these, those that held something
   double mean_waste = 0;     // share of allocated bytes that hold nothing, over all passes
   double largest_waste = 0;  // after one pass
 
@@ -71,7 +75,7 @@ struct ServingRun {
   std::int64_t wall_ns() const { return prefill.wall_ns + decode.wall_ns; }
 };
 
-/// Rows that the memory must hold for the longest sequence, in whole pages.
+/// Rows that the memory must hold for any one of the sequences, in whole pages.
 Index least_memory_rows(const ServingLoad& load, const ServingSettings& settings);
 
 /// What comes of token `token` (0 is the prompt's) of a request: (width) numbers.

@@ -42,11 +42,8 @@ double ServingRow::steps_to_finish(double share) const {
   return quantile_of(run.steps_to_finish, share);
 }
 
-double ServingRow::waste_at_end(const ServingLoad& load) const {
-  Index rows = load.rows();
-  if (settings.way == ServingWay::kShared)
-    rows -= shared_rows(load, settings.page_size) * (load.count() - 1);
-  return 1 - static_cast<double>(rows) / static_cast<double>(run.reserved_rows);
+double ServingRow::waste_at_end() const {
+  return 1 - static_cast<double>(run.ended_rows) / static_cast<double>(run.reserved_rows);
 }
 
 ServingExperiment::ServingExperiment(std::unique_ptr<ServingSubject> subject, ServingLoad load,
@@ -59,6 +56,7 @@ ServingExperiment::ServingExperiment(std::unique_ptr<ServingSubject> subject, Se
   if (!ways.empty()) {
     alone.k_type = ways.front().k_type;
     alone.v_type = ways.front().v_type;
+    alone.window = ways.front().window;
   }
   std::vector<ServingSettings> all = {alone};
   all.insert(all.end(), ways.begin(), ways.end());
@@ -104,6 +102,7 @@ void ServingExperiment::compare_storage(const std::vector<float>& outputs) {
   std::vector<float> exact(outputs.size());
   ServingSettings alone;
   alone.way = ServingWay::kAlone;
+  alone.window = rows_.front().settings.window;
   serve(*subject_, load_, ids_, alone, [&](Index request, Index token, const float* output) {
     if (const std::optional<Index> at = place(request, token))
       std::copy_n(output, width, exact.data() + *at * width);

@@ -36,8 +36,8 @@ struct ServingRow {
   double total_rate(const ServingLoad& load) const;
   /// Steps in which the share of sequences is finished.
   double steps_to_finish(double share) const;
-  /// 1 - rows / room for rows, of all sequences as they end.
-  double waste_at_end(const ServingLoad& load) const;
+  /// 1 - rows / room for rows, of all sequences as they end; with a window rows that it still sees.
+  double waste_at_end() const;
 };
 
 /// A load served in several ways: rows counted, outputs compared with those of each sequence alone,

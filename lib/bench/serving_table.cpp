@@ -94,8 +94,7 @@ std::vector<BenchColumn> serving_columns(const ServingExperiment& experiment, In
   table.add<Reals>("mean_waste", [](const ServingRow& row) { return row.run.mean_waste; });
   table.add<Reals>("largest_waste", [](const ServingRow& row) { return row.run.largest_waste; });
   count("reserved_rows", &ServingRun::reserved_rows);
-  table.add<Reals>("waste_at_end",
-                   [&load](const ServingRow& row) { return row.waste_at_end(load); });
+  table.add<Reals>("waste_at_end", [](const ServingRow& row) { return row.waste_at_end(); });
   for (const double share : kFinishShares) {
     table.add<Reals>(fmt::format("finish_p{:.0f}_steps", 100 * share),
                      [share](const ServingRow& row) { return row.steps_to_finish(share); });

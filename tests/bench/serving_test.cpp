@@ -120,6 +120,46 @@ TEST(Serving, EveryWayGivesWhatTheSequencesGiveAlone) {
   }
 }
 
+// 9 rows are a prompt of 5 and 5 new ones. With a window of 2 a prompt takes 5 pages, and what
+// decodes has 2: once the first does, the second fits 8 rows.
+TEST(Serving, AWindowGivesPagesBackToWhoWaits) {
+  const ServingLoad load = serving_load({9, 9}, {});
+  ServingSettings settings = way_of(ServingWay::kPaged, 1, 8);
+  EXPECT_EQ(least_memory_rows(load, settings), 9);
+  settings.window = 2;
+  EXPECT_EQ(least_memory_rows(load, settings), 5);
+  ServedLayer layer({8, 2, 1, 4, 2}, 1, 0);
+  const ServingRun run = serve(layer, load, serving_ids(load, layer.kinds(), 0), settings, {});
+  EXPECT_EQ(run.most_running, 2);
+  EXPECT_EQ(run.steps, 7);
+  EXPECT_EQ(run.steps_to_finish, (std::vector<Index>{6, 7}));
+  EXPECT_EQ(run.peak_rows, 7);
+  EXPECT_EQ(run.key_rows, 18);
+  EXPECT_EQ(run.reserved_rows, 4);
+  EXPECT_EQ(run.ended_rows, 4);
+  EXPECT_TRUE(run.pages_agree);
+  // Who gives way begins again with all its rows.
+  settings.admission = Admission::kPreempt;
+  EXPECT_EQ(least_memory_rows(load, settings), 9);
+}
+
+TEST(Serving, EveryWayAgreesUnderAWindowToo) {
+  for (const Index prefix : {0, 8}) {
+    for (const Index window : {1, 5, 13}) {
+      SCOPED_TRACE(window);
+      std::vector<ServingSettings> ways = kAllWays;
+      for (ServingSettings& way : ways) way.window = window;
+      ServingExperiment experiment(
+          std::make_unique<ServedLayer>(LayerShape{8, 2, 1, 4, window}, 2, 0), unequal_load(prefix),
+          ways, 3);
+      experiment.verify();
+      EXPECT_TRUE(experiment.agreement().counts);
+      EXPECT_TRUE(experiment.agreement().outputs) << experiment.agreement().max_difference;
+      EXPECT_LT(experiment.rows()[2].run.reserved_rows, 183);
+    }
+  }
+}
+
 TEST(Serving, AModelOfLearnedPositionsToo) {
   ServingExperiment experiment(std::make_unique<ServedModel>(small_model(), 40, 1), unequal_load(6),
                                kAllWays, 0);
@@ -164,7 +204,7 @@ TEST(Serving, TheRoomThatSequencesTakeIsTheSizeToolsAnswer) {
       experiment.verify();
       const ServingRow& shared = experiment.rows()[1];
       EXPECT_EQ(shared.run.reserved_rows, wanted[2].reserved) << page << " " << prefix;
-      EXPECT_DOUBLE_EQ(shared.waste_at_end(load), wanted[2].waste());
+      EXPECT_DOUBLE_EQ(shared.waste_at_end(), wanted[2].waste());
       EXPECT_EQ(shared.run.key_rows, wanted[2].used);
     }
   }

@@ -60,10 +60,12 @@ std::string cache_types(const BenchOptions& o) {
   return types_name({CacheKind::kContiguous, o.serving.k_type, o.serving.v_type});
 }
 
-// What a headline says of the cache, where its numbers are not the model's.
+// What a headline says of the cache, where it does not hold all that the model computes.
 std::string cache_text(const BenchOptions& o) {
   const std::string types = cache_types(o);
-  return types == kv_type_name(KvType::kNative) ? "" : ", cached as " + types;
+  std::string text = types == kv_type_name(KvType::kNative) ? "" : ", cached as " + types;
+  if (o.window) text += fmt::format(", window of {}", grouped(*o.window));
+  return text;
 }
 
 void describe(Served& served, const BenchOptions& o, const std::string& what, Index layers,
@@ -81,6 +83,7 @@ void describe(Served& served, const BenchOptions& o, const std::string& what, In
                          {"dtype", std::string("f32")},
                          {"k_dtype", kv_type_name(o.serving.k_type)},
                          {"v_dtype", kv_type_name(o.serving.v_type)},
+                         {"window", o.window.value_or(0)},
                          {"seed", o.seed}});
 }
 
@@ -113,6 +116,7 @@ Served checkpoint_of(const BenchOptions& o, bool arithmetic) {
   served.history = read_history(reader);
   served.config = decoder_config(reader);
   if (arithmetic) served.model = read_model<float>(reader);
+  if (served.model && o.window) served.model = windowed(std::move(served.model), *o.window);
   describe_model(served, o);
   return served;
 }
@@ -192,6 +196,7 @@ std::vector<ServingSettings> serving_ways(const BenchOptions& o, const ServingLo
   settings.page_size = o.page_size;
   settings.memory_rows = memory / row_bytes;
   settings.admission = o.serving.admission;
+  settings.window = o.window.value_or(0);
   // Without arithmetic there are no numbers to store.
   if (arithmetic) {
     settings.k_type = o.serving.k_type;
@@ -220,7 +225,8 @@ std::unique_ptr<ServingSubject> make_subject(const BenchOptions& o, Served& serv
                                              bool arithmetic) {
   const int threads = static_cast<int>(o.threads);
   const auto seed = static_cast<std::uint64_t>(o.seed);
-  if (!arithmetic) return std::make_unique<ServedLayer>(LayerShape{1, 1, 1, 1}, 1, seed);
+  if (!arithmetic)
+    return std::make_unique<ServedLayer>(LayerShape{1, 1, 1, 1, o.window.value_or(0)}, 1, seed);
   if (served.model) return std::make_unique<ServedModel>(std::move(served.model), longest, threads);
   return std::make_unique<ServedLayer>(served.layer, threads, seed);
 }

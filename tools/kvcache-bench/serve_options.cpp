@@ -70,13 +70,9 @@ void check_serving(const cli::OptionTable& table, BenchOptions& options) {
     return;
   }
   for (const char* mode : {"requests", "lengths"}) {
-    for (const char* other : {"tokens", "preset", "window"}) {
-      if (!table.given(mode) || !table.given(other)) continue;
-      std::vector<std::string> hint;
-      if (std::string_view(other) == "window")
-        hint.emplace_back(
-            "who may enter is planned by all rows of a sequence, and none is forgotten");
-      throw UsageError(fmt::format("--{} and --{} do not go together", mode, other), hint);
+    for (const char* other : {"tokens", "preset"}) {
+      if (table.given(mode) && table.given(other))
+        throw UsageError(fmt::format("--{} and --{} do not go together", mode, other));
     }
   }
   o.k_type = only_type(table, "k-dtype", options.k_types);

@@ -57,7 +57,7 @@ cli::Table count_table(const ServingExperiment& experiment, Index row_bytes) {
                                       short_size_text(run.peak_rows * row_bytes),
                                       percent(run.mean_waste),
                                       percent(run.largest_waste),
-                                      percent(row.waste_at_end(experiment.load())),
+                                      percent(row.waste_at_end()),
                                       std::move(key_rows)};
     for (const double share : kFinishShares)
       cells.push_back(real_cell(row.steps_to_finish(share), 0));

@@ -68,11 +68,6 @@ ModelConfig decoder_config(const Hdf5Reader& checkpoint) {
   return config;
 }
 
-namespace {
-
-using Subjects = std::vector<std::unique_ptr<DecodeSubject>>;
-
-// The same model, whose tokens see `window` keys.
 std::unique_ptr<Transformer<float>> windowed(std::unique_ptr<Transformer<float>> model,
                                              Index window) {
   ModelConfig config = model->config();
@@ -81,6 +76,10 @@ std::unique_ptr<Transformer<float>> windowed(std::unique_ptr<Transformer<float>>
   std::copy_n(model->params().values(), model->params().size(), other->params().values());
   return other;
 }
+
+namespace {
+
+using Subjects = std::vector<std::unique_ptr<DecodeSubject>>;
 
 // A time and two sums of operations.
 constexpr double kStepBytes = sizeof(std::int64_t) + 2 * sizeof(double);

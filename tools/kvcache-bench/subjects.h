@@ -8,6 +8,7 @@
 #include "bench/decode_subject.h"
 #include "kvcache-bench/options.h"
 #include "model/model_config.h"
+#include "model/transformer.h"
 
 namespace attn {
 
@@ -24,6 +25,10 @@ ModelConfig shaped_model(const BenchOptions& options, Index kv_heads, Index long
 
 /// What a checkpoint says of its model. Throws DataError where that is no decoder.
 ModelConfig decoder_config(const Hdf5Reader& checkpoint);
+
+/// The same model, whose tokens see `window` keys.
+std::unique_ptr<Transformer<float>> windowed(std::unique_ptr<Transformer<float>> model,
+                                             Index window);
 
 /// What decodes: a checkpoint's model, whose file's history is returned too, or a model or a layer
 /// for each number of key-value heads. Throws DataError where memory would not do.
