@@ -31,8 +31,8 @@ bool is_nearer(double difference, double limit, double nearest, double nearest_l
 
 }  // namespace
 
-double output_bound(const CacheWay& way) {
-  return kOutputBound + std::max(step_of(way.k_type), step_of(way.v_type));
+double output_bound(const KvTypes& types) {
+  return kOutputBound + std::max(step_of(types.keys), step_of(types.values));
 }
 
 void StorageAgreement::add(double difference, double limit) {
@@ -45,7 +45,7 @@ void StorageAgreement::add(double difference, double limit) {
   if (!(difference <= limit)) outputs = false;
 }
 
-void Agreement::add(const CacheWay& types, double difference, double limit) {
+void Agreement::add(const KvTypes& types, double difference, double limit) {
   if (!types.exact()) {
     StorageAgreement& one = of(types);
     one.add(difference, limit);
@@ -65,15 +65,15 @@ bool Agreement::any_compared() const {
                                  [](const StorageAgreement& one) { return one.compared; });
 }
 
-void Agreement::add_storage_error(const CacheWay& types, double error) {
+void Agreement::add_storage_error(const KvTypes& types, double error) {
   StorageAgreement& one = of(types);
   // What is no number is the worst there is.
   if (!(error <= one.storage_error)) one.storage_error = error;
 }
 
-StorageAgreement& Agreement::of(const CacheWay& types) {
+StorageAgreement& Agreement::of(const KvTypes& types) {
   for (StorageAgreement& one : stored) {
-    if (one.types.same_types(types)) return one;
+    if (one.types == types) return one;
   }
   stored.push_back({types});
   return stored.back();

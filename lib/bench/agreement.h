@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "bench/decode_subject.h"
+#include "bench/kv_types.h"
 
 namespace attn {
 
@@ -14,12 +14,12 @@ inline constexpr double kOutputBound = 1e-5;
 /// A number that lies between two that the type has goes to one or the other as its last bit falls,
 /// and so may differ by a whole step, the coarser type's, as a share of the largest number: 2^-10
 /// of f16, 2^-7 of bf16, 1/127 of q8_0, 1/8 of q4_0. The outputs are given as much.
-double output_bound(const CacheWay& way);
+double output_bound(const KvTypes& types);
 
 /// Whether ways that store numbers as the same types agree among themselves, and what storing so
 /// does to the outputs.
 struct StorageAgreement {
-  CacheWay types;             // the kind means nothing
+  KvTypes types;
   bool outputs = true;        // every difference is within its bound
   bool compared = false;      // were there two ways to compare?
   double max_difference = 0;  // of any output
@@ -41,14 +41,14 @@ struct Agreement {
   std::vector<StorageAgreement> stored = {};  // a pair of types each
 
   /// One more comparison, of two ways that store as `types` says, and its bound.
-  void add(const CacheWay& types, double difference, double limit);
+  void add(const KvTypes& types, double difference, double limit);
   /// Were there two ways of any types to compare?
   bool any_compared() const;
   /// What storing so was seen to do.
-  void add_storage_error(const CacheWay& types, double error);
+  void add_storage_error(const KvTypes& types, double error);
 
  private:
-  StorageAgreement& of(const CacheWay& types);
+  StorageAgreement& of(const KvTypes& types);
 };
 
 }  // namespace attn

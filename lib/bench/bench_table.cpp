@@ -56,8 +56,10 @@ std::vector<BenchColumn> bench_columns(const CacheExperiment& experiment,
   table.add<OptionalCounts>("kv_bytes_read", [](const CacheRow& row) { return row.kv_bytes_read; });
   table.add<OptionalCounts>("weight_bytes_read",
                             [](const CacheRow& row) { return row.weight_bytes_read; });
-  table.add<Texts>("k_dtype", [](const CacheRow& row) { return kv_type_name(row.cache.k_type); });
-  table.add<Texts>("v_dtype", [](const CacheRow& row) { return kv_type_name(row.cache.v_type); });
+  table.add<Texts>("k_dtype",
+                   [](const CacheRow& row) { return kv_type_name(row.cache.types.keys); });
+  table.add<Texts>("v_dtype",
+                   [](const CacheRow& row) { return kv_type_name(row.cache.types.values); });
   table.add<Counts>("window",
                     [&](const CacheRow& row) { return experiment.subject(row).window(); });
   table.add<Reals>("bytes_read_per_step",

@@ -114,7 +114,7 @@ void CacheExperiment::verify(bool outputs) {
 struct CacheExperiment::Group {
   // What the first way of each pair of types gave, by which the others are judged.
   struct Reference {
-    CacheWay types;
+    KvTypes types;
     std::vector<float> outputs;
   };
 
@@ -127,9 +127,9 @@ struct CacheExperiment::Group {
 
   Index steps() const { return total - first + 1; }
   bool has(const Way& way) const { return way.subject == subject && way.work.prompt == prompt; }
-  const Reference* find(const CacheWay& types) const {
+  const Reference* find(const KvTypes& types) const {
     for (const Reference& one : references) {
-      if (one.types.same_types(types)) return &one;
+      if (one.types == types) return &one;
     }
     return nullptr;
   }
@@ -172,18 +172,19 @@ void CacheExperiment::verify_steps(Group& group, const CacheWay& cache, bool com
   const DecodeRun done = run_plan(one, {cache, group.first, group.total},
                                   {outputs.data(), group.steps(), group.width}, ends);
   std::optional<OutputDifference> found;
-  const Group::Reference* const reference = group.find(cache);
+  const Group::Reference* const reference = group.find(cache.types);
   if (compare && reference != nullptr)
     found = output_difference(group.all(reference->outputs), group.all(outputs));
   // One layer that goes step by step is given the same numbers by all ways, and so stores the same.
-  const double share = one.layers() == 1 ? kOutputBound : output_bound(cache);
+  const double share = one.layers() == 1 ? kOutputBound : output_bound(cache.types);
   for (const Way* way : ways) {
     const auto end = std::lower_bound(ends.begin(), ends.end(), way->plan.steps() - 1);
     set_counts(*way, done.counts.front(),
                done.counts[static_cast<std::size_t>(end - ends.begin())]);
     if (found) set_difference(*way, *found, share);
   }
-  if (compare && reference == nullptr) group.references.push_back({cache, std::move(outputs)});
+  if (compare && reference == nullptr)
+    group.references.push_back({cache.types, std::move(outputs)});
 }
 
 void CacheExperiment::verify_one_pass(const Group& group, const Way& way, bool compare) {
@@ -193,11 +194,11 @@ void CacheExperiment::verify_one_pass(const Group& group, const Way& way, bool c
       run_plan(subject(group.subject), way.plan, {last.data(), 1, group.width}, kOnly);
   set_counts(way, done.counts.front(), done.counts.front());
   if (!compare) return;
-  const Group::Reference& reference = *group.find(way.plan.cache);
+  const Group::Reference& reference = *group.find(way.plan.cache.types);
   set_difference(way,
                  output_difference(group.after(reference.outputs, way.plan.total),
                                    {last.data(), 1, group.width}),
-                 output_bound(way.plan.cache));
+                 output_bound(way.plan.cache.types));
 }
 
 // What storing as each pair of types says does to the outputs.
@@ -205,18 +206,18 @@ void CacheExperiment::compare_storage(Group& group) {
   const bool all_exact = std::all_of(group.references.begin(), group.references.end(),
                                      [](const Group::Reference& one) { return one.types.exact(); });
   if (all_exact) return;
-  if (group.find(CacheKind::kContiguous) == nullptr) {
-    group.references.push_back({CacheKind::kContiguous, rows_for(group.steps(), group.width)});
+  if (group.find({}) == nullptr) {
+    group.references.push_back({KvTypes{}, rows_for(group.steps(), group.width)});
     run_plan(subject(group.subject), {CacheKind::kContiguous, group.first, group.total},
              {group.references.back().outputs.data(), group.steps(), group.width}, {});
   }
-  const Group::Reference& exact = *group.find(CacheKind::kContiguous);
+  const Group::Reference& exact = *group.find({});
   for (const Group::Reference& one : group.references) {
     if (one.types.exact()) continue;
     const double error =
         output_difference(group.all(exact.outputs), group.all(one.outputs)).share();
     for (const Way& way : ways_) {
-      if (group.has(way) && way.plan.cache.same_types(one.types)) set_storage_error(way, error);
+      if (group.has(way) && way.plan.cache.types == one.types) set_storage_error(way, error);
     }
   }
 }
@@ -272,14 +273,14 @@ void CacheExperiment::set_difference(const Way& way, const OutputDifference& fou
   for (std::size_t r = way.first_row; r < way.first_row + way.row_count; ++r) {
     rows_[r].max_difference = found.largest;
   }
-  agreement_.add(way.plan.cache, found.largest, share * found.largest_output);
+  agreement_.add(way.plan.cache.types, found.largest, share * found.largest_output);
 }
 
 void CacheExperiment::set_storage_error(const Way& way, double error) {
   for (std::size_t r = way.first_row; r < way.first_row + way.row_count; ++r) {
     rows_[r].storage_error = error;
   }
-  agreement_.add_storage_error(way.plan.cache, error);
+  agreement_.add_storage_error(way.plan.cache.types, error);
 }
 
 void CacheExperiment::measure(const Interleaving& how,

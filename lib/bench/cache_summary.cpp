@@ -124,7 +124,7 @@ std::vector<std::string> verdict_lines(const Agreement& agreement, bool portable
 std::vector<CachePair> exact_pairs(const std::vector<CachePair>& pairs) {
   std::vector<CachePair> exact;
   for (const CachePair& pair : pairs) {
-    if (pair.with->cache.exact()) exact.push_back(pair);
+    if (pair.with->cache.types.exact()) exact.push_back(pair);
   }
   return exact.empty() ? pairs : exact;
 }

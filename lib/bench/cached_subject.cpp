@@ -8,8 +8,8 @@ KvCache<float>& CachedSubject::cache_of(const CacheWay& way) {
   }
   KvLayout layout;
   layout.page_size = way.kind == CacheKind::kPaged ? page_size_ : 0;
-  layout.k_type = way.k_type;
-  layout.v_type = way.v_type;
+  layout.k_type = way.types.keys;
+  layout.v_type = way.types.values;
   layout.window = window();
   caches_.emplace_back(way, std::make_unique<KvCache<float>>(make_cache(layout)));
   return *caches_.back().second;
@@ -22,8 +22,8 @@ void CachedSubject::restart(const CacheWay& way) {
 }
 
 Index CachedSubject::token_bytes(const CacheWay& way) const {
-  return layers() * (kv_row_bytes<float>(way.k_type, kv_heads(), head_dim()) +
-                     kv_row_bytes<float>(way.v_type, kv_heads(), head_dim()));
+  return layers() * (kv_row_bytes<float>(way.types.keys, kv_heads(), head_dim()) +
+                     kv_row_bytes<float>(way.types.values, kv_heads(), head_dim()));
 }
 
 double CachedSubject::attention_flops(Index past, Index count) const {

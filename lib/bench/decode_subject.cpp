@@ -18,15 +18,9 @@ std::string_view cache_name(CacheKind kind) {
   throw ShapeError("cache: no such kind");
 }
 
-std::string types_name(const CacheWay& way) {
-  const std::string keys = kv_type_name(way.k_type);
-  const std::string values = kv_type_name(way.v_type);
-  return keys == values ? keys : keys + "/" + values;
-}
-
 std::string way_name(const CacheWay& way) {
   std::string name(cache_name(way.kind));
-  return way.exact() ? name : name + " " + types_name(way);
+  return way.types.exact() ? name : name + " " + types_name(way.types);
 }
 
 Index keys_seen(Index first, Index last, Index window) {

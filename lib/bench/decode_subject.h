@@ -3,8 +3,8 @@
 #include <string>
 #include <string_view>
 
+#include "bench/kv_types.h"
 #include "core/index.h"
-#include "nn/kv_type.h"
 
 namespace attn {
 
@@ -18,25 +18,17 @@ std::string_view cache_name(CacheKind kind);
 /// what was computed.
 struct CacheWay {
   CacheKind kind = CacheKind::kContiguous;
-  KvType k_type = KvType::kNative;
-  KvType v_type = KvType::kNative;
+  KvTypes types;
 
   CacheWay() = default;
   // NOLINTNEXTLINE(google-explicit-constructor): a kind is a way that stores what was computed
   CacheWay(CacheKind where, KvType keys = KvType::kNative, KvType values = KvType::kNative)
-      : kind(where), k_type(keys), v_type(values) {}
+      : kind(where), types{keys, values} {}
 
   bool operator==(const CacheWay&) const = default;
   bool cached() const { return kind != CacheKind::kNone; }
-  /// Are numbers stored as they were computed?
-  bool exact() const { return k_type == KvType::kNative && v_type == KvType::kNative; }
-  bool same_types(const CacheWay& other) const {
-    return k_type == other.k_type && v_type == other.v_type;
-  }
 };
 
-/// "f32", or "q8_0/q4_0" where keys and values differ.
-std::string types_name(const CacheWay& way);
 /// "paged", "paged q8_0/q4_0"; the types are left out where they are f32.
 std::string way_name(const CacheWay& way);
 

@@ -197,10 +197,6 @@ void require_quality_memory(const ModelConfig& config, const Score& cut, std::si
 
 }  // namespace
 
-std::string kv_types_name(const KvTypes& types) {
-  return kv_type_name(types.keys) + "/" + kv_type_name(types.values);
-}
-
 double QualityRow::perplexity() const {
   return std::exp(loss);
 }
@@ -224,7 +220,7 @@ Quality measure_quality(const Transformer<float>& model, std::span<const Index> 
   quality.rows.emplace_back();
   Measurement measurement(model, ids, cut, threads);
   for (const KvTypes& types : pairs) {
-    if (types.native()) continue;
+    if (types.exact()) continue;
     QualityRow row;
     row.types = types;
     measurement.add(quality.rows.size(), types);
@@ -246,7 +242,7 @@ Quality measure_quality(const Transformer<float>& model, std::span<const Index> 
     }
     if (!std::isfinite(variant.loss_sum) || !std::isfinite(variant.divergence_sum)) {
       throw DataError(fmt::format("with a cache of {} the model's logits are not finite numbers",
-                                  kv_types_name(row.types)));
+                                  both_types_name(row.types)));
     }
     if (depth == 1) row.layer_divergence[0] = divergence;
     row.bytes_per_token = measurement.bytes_per_token(&variant);

@@ -6,21 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "bench/kv_types.h"
 #include "model/transformer.h"
-#include "nn/kv_type.h"
 
 namespace attn {
-
-/// How cached keys and values are stored.
-struct KvTypes {
-  KvType keys = KvType::kNative;
-  KvType values = KvType::kNative;
-
-  bool native() const { return keys == KvType::kNative && values == KvType::kNative; }
-};
-
-/// "q8_0/q4_0": keys and values.
-std::string kv_types_name(const KvTypes& types);
 
 /// What a decoder that reads its keys and values from such a cache makes of a text, beside the same
 /// decoder with an f32 cache. Its divergence at a position is KL(f32 || this), the sum over tokens

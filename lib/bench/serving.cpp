@@ -70,8 +70,8 @@ class Server {
     KvLayout layout;
     layout.page_size = budget_.page();
     layout.most_pages = budget_.most();
-    layout.k_type = settings_.k_type;
-    layout.v_type = settings_.v_type;
+    layout.k_type = settings_.types.keys;
+    layout.v_type = settings_.types.values;
     layout.window = settings_.window;
     return layout;
   }

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "bench/kv_types.h"
 #include "bench/serving_load.h"
 #include "bench/serving_subject.h"
 #include "bench/stopwatch.h"
@@ -35,8 +36,7 @@ struct ServingSettings {
   Index page_size = kPageRows;
   Index memory_rows = 0;  // of keys and values that the memory holds; of no meaning to one alone
   Admission admission = Admission::kWorstCase;
-  KvType k_type = KvType::kNative;
-  KvType v_type = KvType::kNative;
+  KvTypes types;
   /// Keys that a token sees, itself among them, where the subject has such a window: pages that
   /// hold earlier rows alone are given back as the next pass of their sequence begins. 0: all.
   Index window = 0;

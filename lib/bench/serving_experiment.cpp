@@ -16,10 +16,6 @@ double quantile_of(const std::vector<Index>& values, double share) {
   return Samples(std::vector<std::int64_t>(values.begin(), values.end())).quantile(share);
 }
 
-CacheWay types_of(const ServingSettings& settings) {
-  return {CacheKind::kContiguous, settings.k_type, settings.v_type};
-}
-
 double per_second(Index tokens, const Samples& ns) {
   return static_cast<double>(tokens) * 1e9 / ns.median();
 }
@@ -54,8 +50,7 @@ ServingExperiment::ServingExperiment(std::unique_ptr<ServingSubject> subject, Se
   ServingSettings alone;
   alone.way = ServingWay::kAlone;
   if (!ways.empty()) {
-    alone.k_type = ways.front().k_type;
-    alone.v_type = ways.front().v_type;
+    alone.types = ways.front().types;
     alone.window = ways.front().window;
   }
   std::vector<ServingSettings> all = {alone};
@@ -96,7 +91,7 @@ std::optional<Index> ServingExperiment::place(Index request, Index token) const 
 
 // What storing numbers as the ways do makes of what the sequences alone give.
 void ServingExperiment::compare_storage(const std::vector<float>& outputs) {
-  const CacheWay types = types_of(rows_.front().settings);
+  const KvTypes types = rows_.front().settings.types;
   if (types.exact()) return;
   const Index width = subject_->width();
   std::vector<float> exact(outputs.size());
@@ -138,7 +133,7 @@ void ServingExperiment::verify(bool outputs) {
       agreement_.counts = false;
     if (!outputs || (alone && !std::isnan(difference))) continue;
     row.max_difference = difference;
-    const CacheWay types = types_of(row.settings);
+    const KvTypes types = row.settings.types;
     agreement_.add(types, difference, output_bound(types) * largest);
   }
   if (outputs) compare_storage(reference);

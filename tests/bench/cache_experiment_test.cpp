@@ -215,9 +215,9 @@ TEST(CacheExperiment, WaysOfTheSameTypesAreHeldToEachOther) {
   EXPECT_GT(stored.storage_error, 1e-3);
   EXPECT_LT(stored.storage_error, 1.0 / 8);
   for (const CacheRow& row : experiment.rows()) {
-    EXPECT_EQ(row.storage_error.has_value(), !row.cache.exact()) << row.phase;
+    EXPECT_EQ(row.storage_error.has_value(), !row.cache.types.exact()) << row.phase;
     // 32 numbers of a key in 34 bytes, of a value in 18.
-    EXPECT_EQ(row.cache_bytes, 20 * (row.cache.exact() ? 2 * 4 * 32 : 34 + 18));
+    EXPECT_EQ(row.cache_bytes, 20 * (row.cache.types.exact() ? 2 * 4 * 32 : 34 + 18));
   }
   const CacheRow& paged = row_of(experiment, "decode", {CacheKind::kPaged, kQ8, kQ4}, 20);
   EXPECT_LE(*paged.max_difference, stored.bound) << "pages of 4, whole tiles of none";

@@ -45,8 +45,8 @@ CacheSpec spec_of(const Shape& shape) {
 CacheQuestion question(const CacheWay& way, Index tokens) {
   CacheQuestion asked;
   asked.lengths.tokens = tokens;
-  asked.key_type = cache_type(kv_type_name(way.k_type), "--k-dtype");
-  asked.value_type = cache_type(kv_type_name(way.v_type), "--v-dtype");
+  asked.key_type = cache_type(kv_type_name(way.types.keys), "--k-dtype");
+  asked.value_type = cache_type(kv_type_name(way.types.values), "--v-dtype");
   return asked;
 }
 

@@ -171,7 +171,7 @@ TEST(CacheSummary, RatiosNameTheCacheWhereThereAreSeveral) {
 
 TEST(CacheSummary, VerdictOnStoredTypesSaysWhatTheyCost) {
   Agreement agreement;
-  const CacheWay types(CacheKind::kPaged, KvType::kQ8_0, KvType::kQ4_0);
+  const KvTypes types = {KvType::kQ8_0, KvType::kQ4_0};
   agreement.add(types, 1e-6, 2e-3);
   agreement.add_storage_error(types, 0.03);
   EXPECT_THAT(verdict_lines(agreement, false),

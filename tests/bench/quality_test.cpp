@@ -116,7 +116,7 @@ TEST(Quality, FewerBitsTakeFewerBytesAndDivergeMore) {
     if (i == 0) continue;
     EXPECT_GT(quality.rows[i].mean_divergence, quality.rows[i - 1].mean_divergence) << i;
   }
-  EXPECT_EQ(kv_types_name(quality.rows[3].types), "q8_0/q4_0");
+  EXPECT_EQ(both_types_name(quality.rows[3].types), "q8_0/q4_0");
 }
 
 TEST(Quality, NamesTheLayerThatSuffers) {

@@ -172,8 +172,7 @@ TEST(Serving, AModelOfLearnedPositionsToo) {
 TEST(Serving, QuantisedCachesAreHeldToTheSameAlone) {
   std::vector<ServingSettings> ways = kAllWays;
   for (ServingSettings& way : ways) {
-    way.k_type = KvType::kQ8_0;
-    way.v_type = KvType::kQ4_0;
+    way.types = {KvType::kQ8_0, KvType::kQ4_0};
   }
   ServingExperiment experiment(std::make_unique<ServedLayer>(LayerShape{64, 2, 1, 32}, 1, 0),
                                unequal_load(8), ways, 3);

@@ -42,8 +42,8 @@ cli::Json json_fact(const BenchFact& fact) {
 
 cli::Json json_stored(const StorageAgreement& one, bool portable) {
   cli::Json stored;
-  stored["k_dtype"] = kv_type_name(one.types.k_type);
-  stored["v_dtype"] = kv_type_name(one.types.v_type);
+  stored["k_dtype"] = kv_type_name(one.types.keys);
+  stored["v_dtype"] = kv_type_name(one.types.values);
   stored["outputs_agree"] = one.compared ? cli::Json(one.outputs) : cli::Json();
   if (portable) return stored;
   stored["max_difference"] = cli::json_number(one.max_difference);

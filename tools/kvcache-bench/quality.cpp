@@ -100,7 +100,7 @@ std::string people_report(const Quality& quality, const std::string& headline, b
                     {"worst layer"}});
   for (const QualityRow& row : quality.rows) {
     const auto divergence = [&row](double value) {
-      return row.types.native() ? "-" : fmt::format("{:.2e}", value);
+      return row.types.exact() ? "-" : fmt::format("{:.2e}", value);
     };
     const std::optional<Index> worst = row.worst_layer();
     std::string layer = "-";
@@ -108,7 +108,7 @@ std::string people_report(const Quality& quality, const std::string& headline, b
       layer =
           fmt::format("{}: {:.2e}", *worst, row.layer_divergence[static_cast<std::size_t>(*worst)]);
     }
-    table.add({kv_types_name(row.types), grouped(row.bytes_per_token),
+    table.add({both_types_name(row.types), grouped(row.bytes_per_token),
                fmt::format("{:.6f}", row.loss), real_cell(row.perplexity(), 4),
                divergence(row.mean_divergence), divergence(row.high_divergence),
                divergence(row.largest_divergence), fmt::format("{:.2f}", 100 * row.same_top),

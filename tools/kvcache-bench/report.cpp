@@ -45,7 +45,7 @@ std::vector<cli::Table::Column> key_columns(const Keys& keys) {
 
 std::vector<std::string> key_cells(const Keys& keys, const CacheRow& row) {
   std::vector<std::string> cells = {grouped(row.kv_heads), std::string(cache_name(row.cache.kind))};
-  if (keys.types) cells.push_back(row.cache.cached() ? types_name(row.cache) : "-");
+  if (keys.types) cells.push_back(row.cache.cached() ? types_name(row.cache.types) : "-");
   cells.push_back(row.phase);
   if (keys.prompt_apart) {
     cells.push_back(grouped(row.work.prompt));
@@ -145,7 +145,7 @@ std::string people_report(const CacheExperiment& experiment, const BenchReportSt
   const std::vector<CacheRow>& rows = experiment.rows();
   const Keys keys{style.prompt_apart,
                   std::any_of(rows.begin(), rows.end(),
-                              [](const CacheRow& row) { return !row.cache.exact(); })};
+                              [](const CacheRow& row) { return !row.cache.types.exact(); })};
   std::string text = style.headline + "\n\n";
   text += people_table(count_table(experiment, keys), markdown);
   text += '\n';
@@ -197,8 +197,8 @@ std::string json_report(const CacheExperiment& experiment, const BenchContext& c
     cli::Json comparison;
     comparison["kv_heads"] = pair.with->kv_heads;
     comparison["cache"] = cache_name(pair.with->cache.kind);
-    comparison["k_dtype"] = kv_type_name(pair.with->cache.k_type);
-    comparison["v_dtype"] = kv_type_name(pair.with->cache.v_type);
+    comparison["k_dtype"] = kv_type_name(pair.with->cache.types.keys);
+    comparison["v_dtype"] = kv_type_name(pair.with->cache.types.values);
     comparison["prompt"] = pair.with->work.prompt;
     comparison["new_tokens"] = pair.with->work.new_tokens;
     comparison["key_rows_ratio"] = cli::json_number(pair.row_ratio());

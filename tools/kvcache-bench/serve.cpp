@@ -52,18 +52,14 @@ Index row_bytes_of(const ServeOptions& o, Index layers, Index kv_heads, Index he
   // No type takes more than the model's own.
   const std::array<Index, 4> counts = {2 * Index{sizeof(float)}, layers, kv_heads, head_dim};
   if (!checked_product(counts)) throw UsageError("a row of the cache is larger than any memory");
-  return layers * (kv_row_bytes<float>(o.k_type, kv_heads, head_dim) +
-                   kv_row_bytes<float>(o.v_type, kv_heads, head_dim));
-}
-
-std::string cache_types(const BenchOptions& o) {
-  return types_name({CacheKind::kContiguous, o.serving.k_type, o.serving.v_type});
+  return layers * (kv_row_bytes<float>(o.types.keys, kv_heads, head_dim) +
+                   kv_row_bytes<float>(o.types.values, kv_heads, head_dim));
 }
 
 // What a headline says of the cache, where it does not hold all that the model computes.
 std::string cache_text(const BenchOptions& o) {
-  const std::string types = cache_types(o);
-  std::string text = types == kv_type_name(KvType::kNative) ? "" : ", cached as " + types;
+  const KvTypes& types = o.serving.types;
+  std::string text = types.exact() ? "" : ", cached as " + types_name(types);
   if (o.window) text += fmt::format(", window of {}", grouped(*o.window));
   return text;
 }
@@ -81,8 +77,8 @@ void describe(Served& served, const BenchOptions& o, const std::string& what, In
                          {"dim", dim},
                          {"head_dim", head_dim},
                          {"dtype", std::string("f32")},
-                         {"k_dtype", kv_type_name(o.serving.k_type)},
-                         {"v_dtype", kv_type_name(o.serving.v_type)},
+                         {"k_dtype", kv_type_name(o.serving.types.keys)},
+                         {"v_dtype", kv_type_name(o.serving.types.values)},
                          {"window", o.window.value_or(0)},
                          {"seed", o.seed}});
 }
@@ -199,8 +195,7 @@ std::vector<ServingSettings> serving_ways(const BenchOptions& o, const ServingLo
   settings.window = o.window.value_or(0);
   // Without arithmetic there are no numbers to store.
   if (arithmetic) {
-    settings.k_type = o.serving.k_type;
-    settings.v_type = o.serving.v_type;
+    settings.types = o.serving.types;
   }
   std::vector<ServingSettings> ways;
   const auto add = [&](ServingWay way) {

@@ -75,8 +75,8 @@ void check_serving(const cli::OptionTable& table, BenchOptions& options) {
         throw UsageError(fmt::format("--{} and --{} do not go together", mode, other));
     }
   }
-  o.k_type = only_type(table, "k-dtype", options.k_types);
-  o.v_type = only_type(table, "v-dtype", options.v_types);
+  o.types.keys = only_type(table, "k-dtype", options.k_types);
+  o.types.values = only_type(table, "v-dtype", options.v_types);
   const bool drawn = o.lengths.empty() || is_distribution(o.lengths);
   if (o.requests && !drawn) {
     throw UsageError("--requests counts what a distribution draws: --lengths is a file",

@@ -3,9 +3,9 @@
 #include <optional>
 #include <string>
 
+#include "bench/kv_types.h"
 #include "bench/serving.h"
 #include "cli/option_table.h"
-#include "nn/kv_type.h"
 
 namespace attn {
 
@@ -21,7 +21,7 @@ struct ServeOptions {
   Index shared_prefix = 0;
   Admission admission = Admission::kWorstCase;
   bool contiguous = true, paged = true;  // --cache
-  KvType k_type = KvType::kNative, v_type = KvType::kNative;
+  KvTypes types;
 };
 
 struct BenchOptions;
