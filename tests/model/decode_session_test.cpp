@@ -184,6 +184,23 @@ TEST(DecodeSession, RefusesWhatDoesNotFit) {
   EXPECT_THROW(session.feed(std::vector<Index>{1, 2}), ShapeError) << "two sequences";
 }
 
+// Wide enough that threads share a token's products, on workers that stay awake for all of a pass;
+// 5: more than cores, on most machines.
+TEST(DecodeSession, ThreadsChangeNoBit) {
+  ModelConfig config;
+  config.vocab_size = 11;
+  config.dim = 192;
+  config.heads = 4;
+  config.depth = 2;
+  const Problem problem(config);
+  SessionSettings settings = settings_of(true, 0);
+  const auto expected = all_logits(problem, settings);
+  for (const int threads : {2, 3, 5}) {
+    settings.threads = threads;
+    EXPECT_EQ(all_logits(problem, settings), expected) << threads;
+  }
+}
+
 // Greedy and drawn texts, wherever no choice was closer than the rounding.
 TEST(Decoding, TextIsTheSameHoweverItIsComputed) {
   int compared = 0;
