@@ -194,7 +194,7 @@ std::string history_of(const std::vector<TensorItem>& items) {
         left += fmt::format("{}{}", i == 0 ? "" : "x", (*item.shape)[i]);
       }
     }
-    word(left + "=" + value);
+    word(fmt::format("{}={}", left, value));
   }
   return line;
 }
