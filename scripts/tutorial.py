@@ -316,6 +316,12 @@ def main():
             report = Report(bin_dir, options.tsv)
             for part in PARTS:
                 part(report)
+            report.end_part()
+            report.say(f"\n{LEGEND}\n")
+            report.say(", ".join(f"{report.count[verdict]} {verdict}"
+                                 for verdict in (SAME, AGREES, TIME, NOT_OURS, DIFFERS)
+                                 if verdict in report.count))
+            sys.stdout.flush()
         except KeyboardInterrupt:
             return 130
         except BrokenPipeError:
@@ -326,10 +332,6 @@ def main():
             return 3
         finally:
             os.chdir(ROOT)
-    report.end_part()
-    report.say(f"\n{LEGEND}\n")
-    report.say(", ".join(f"{report.count[verdict]} {verdict}"
-                         for verdict in (SAME, AGREES, TIME, NOT_OURS, DIFFERS) if verdict in report.count))
     return 1 if DIFFERS in report.count else 0
 
 

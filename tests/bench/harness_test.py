@@ -3,6 +3,7 @@
 
     tests/bench/harness_test.py [BENCH_SIDE]
 """
+import os
 import pathlib
 import subprocess
 import sys
@@ -117,7 +118,9 @@ class Ending(unittest.TestCase):
     def ended(self, script, *arguments, after=""):
         """Exit status and stderr of one of the scripts, in a shell."""
         command = " ".join([sys.executable, str(HERE / script), *arguments, after])
-        run = subprocess.run(command, shell=True, capture_output=True, text=True, check=False)
+        # As most have it: output is kept back until a script ends.
+        settings = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+        run = subprocess.run(command, shell=True, capture_output=True, text=True, check=False, env=settings)
         return run.returncode, run.stderr
 
     def test_what_cannot_be_read_is_one_line(self):
@@ -133,6 +136,10 @@ class Ending(unittest.TestCase):
 
     def test_a_reader_that_leaves_is_no_mistake(self):
         self.assertEqual(self.ended("bench.py", "--list", after="| true"), (0, ""))
+
+    def test_a_full_disk_is_one_line(self):
+        self.assertEqual(self.ended("bench.py", "--list", after="> /dev/full"),
+                         (1, "bench.py: No space left on device\n"))
 
 
 class OurSide(unittest.TestCase):
