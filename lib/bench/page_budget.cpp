@@ -9,7 +9,7 @@ namespace attn {
 PageBudget::PageBudget(const ServingLoad& load, const ServingSettings& settings)
     : contiguous_(settings.way == ServingWay::kContiguous || settings.way == ServingWay::kAlone),
       begins_again_(settings.admission == Admission::kPreempt),
-      window_(settings.window),
+      window_(std::min(settings.window, load.longest)),
       page_(contiguous_ ? load.longest : settings.page_size),
       common_(settings.way == ServingWay::kShared ? shared_rows(load, page_) : 0) {
   if (settings.way != ServingWay::kAlone) most_ = settings.memory_rows / page_;

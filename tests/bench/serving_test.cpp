@@ -143,6 +143,16 @@ TEST(Serving, AWindowGivesPagesBackToWhoWaits) {
   EXPECT_EQ(least_memory_rows(load, settings), 9);
 }
 
+TEST(Serving, AWindowBeyondAllRowsGivesNothingBack) {
+  const ServingLoad load = unequal_load(8);
+  ServingSettings settings = way_of(ServingWay::kShared, 4, 80);
+  const Index whole = least_memory_rows(load, settings);
+  for (const Index window : {load.longest, std::numeric_limits<Index>::max()}) {
+    settings.window = window;
+    EXPECT_EQ(least_memory_rows(load, settings), whole) << window;
+  }
+}
+
 TEST(Serving, EveryWayAgreesUnderAWindowToo) {
   for (const Index prefix : {0, 8}) {
     for (const Index window : {1, 5, 13}) {
