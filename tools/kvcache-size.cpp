@@ -24,6 +24,7 @@
 #include "kvcache-size/models.h"
 #include "kvcache-size/options.h"
 #include "kvcache-size/paging.h"
+#include "kvcache-size/picture.h"
 #include "kvcache-size/rates.h"
 #include "kvcache-size/report.h"
 #include "sizing/size_grid.h"

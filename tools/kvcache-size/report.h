@@ -4,7 +4,6 @@
 
 #include "cli/common_options.h"
 #include "cli/report.h"
-#include "cli/terminal.h"
 #include "kvcache-size/options.h"
 #include "sizing/size_grid.h"
 
@@ -18,9 +17,5 @@ std::string grid_words(const SizeGrid& grid);
 /// Markdown), one row per answer for programs (tsv, csv, json). tsv and csv are written as they are
 /// computed.
 void report_sizes(const SizeGrid& grid, const SizeOptions& options, cli::Report& report);
-
-/// Bytes against tokens, a curve for each combination of everything else, up to as many as can be
-/// told apart.
-std::string size_picture(const SizeGrid& grid, const cli::Terminal& terminal);
 
 }  // namespace attn
