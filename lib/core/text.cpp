@@ -125,8 +125,7 @@ std::string short_size_text(Index bytes) {
 }
 
 std::string size_text(Index bytes) {
-  if (std::abs(bytes) < 1024)
-    return fmt::format("{} {}", bytes, std::abs(bytes) == 1 ? "byte" : "bytes");
+  if (std::abs(bytes) < 1024) return short_size_text(bytes);
   return fmt::format("{} ({} bytes)", short_size_text(bytes), grouped(bytes));
 }
 

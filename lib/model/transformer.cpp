@@ -88,7 +88,8 @@ Matrix<T> Transformer<T>::forward(const Pass<T>& pass, const TokenInput& input, 
   Matrix<T> made;
   const auto compute = [&] { made = logits(pass, input, cache, tape, which); };
   // Of a token, the loops that threads share are some microseconds long, and so is what lies
-  // between them. Where even the largest is not worth threads, none is.
+  // between them. Where a block's largest product is not worth threads, the few loops that still
+  // are, as of logits or a long context, may wake their own.
   const int threads =
       pass.work.threads_for_product(input.rows.rows(), config_.dim * config_.mlp_hidden);
   keep_workers_awake(threads, compute);

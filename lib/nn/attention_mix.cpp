@@ -1,6 +1,7 @@
 // How attention's queries are shared by threads.
 #include <algorithm>
 
+#include "core/ceil_div.h"
 #include "core/parallel.h"
 #include "nn/attention.h"
 
@@ -12,7 +13,7 @@ namespace {
 constexpr Index kQueryBlock = 128;
 
 Index query_blocks(Index q_len) {
-  return (q_len + kQueryBlock - 1) / kQueryBlock;
+  return ceil_div(q_len, kQueryBlock);
 }
 
 // Where blocks are not all full the first is short: of causal queries it sees the fewest keys, and

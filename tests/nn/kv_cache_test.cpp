@@ -174,8 +174,6 @@ TEST(KvCache, RowsThatAWindowLeftAreGivenBack) {
   EXPECT_EQ(cache.bytes(), 2 * 2 * 2 * 2 * 4) << "two pages of two rows";
 }
 
-// 24 layers x 16 heads x 64 x 2,000 tokens are 187.5 MiB in 16 bits, so 375 MiB here in 32; an
-// eighth of the heads takes an eighth.
 TEST(KvCache, RowsThatWereCountedOnlyAreNotRead) {
   KvCache<float> cache(shape_of(1, 1, 8, 2));
   append(cache, 0, 1, 1);
@@ -189,6 +187,8 @@ TEST(KvCache, RowsThatWereCountedOnlyAreNotRead) {
   EXPECT_THROW(cache.self(0).take_room({2, 1, nullptr}), ShapeError) << "a page would be copied";
 }
 
+// 24 layers x 16 heads x 64 x 2,000 tokens are 187.5 MiB in 16 bits, so 375 MiB here in 32; an
+// eighth of the heads takes an eighth.
 TEST(KvCache, BytesAreTheFormula) {
   KvShape shape{24, 1, 2000, 16, 64};
   EXPECT_EQ(KvCache<float>(shape).bytes(), 2 * 196608000);

@@ -10,7 +10,7 @@ namespace attn {
 /// Datasets under other names, those of the layer among them.
 CaseNames layer_names(const CheckOptions& options);
 
-/// Checks a file of a whole layer (check/layer_file), step by step. The exit code.
+/// Checks a file of a whole layer (check/layer/layer_file), step by step. The exit code.
 int run_layer(const TensorFile& file, const CheckOptions& options, cli::Session& session);
 
 /// Writes --output and the report on a layer; `history` is the input's. The exit code.

@@ -14,7 +14,7 @@ namespace attn {
 /// Whose tests decide what is near enough: this program's own, or another project's. E is the
 /// largest error of a plain implementation in the checked type.
 enum class House {
-  kOurs,      // largest and mean error against several honest orders (check/tolerance.h)
+  kOurs,      // largest and mean error against several honest orders (check/verdict/tolerance.h)
   kPytorch,   // test_transformers: |error| <= 4 * max(E, 1e-3 or 1e-5) + 4 * rtol * |truth|
   kFlash,     // FlashAttention 2: largest error <= 2 * E + 1e-5, E with scaled keys
   kGgml,      // test-backend-ops: normalised mean squared error <= 5e-4
