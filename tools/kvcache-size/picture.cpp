@@ -8,6 +8,7 @@
 
 #include "cli/picture.h"
 #include "core/counted.h"
+#include "core/text.h"
 #include "kvcache-size/json.h"
 
 namespace attn {
@@ -17,6 +18,7 @@ namespace {
 std::vector<std::string> settings_of(const SizeGrid& grid, const SizeRow& row) {
   const CacheSpec& spec = shape_of(grid, row);
   std::vector<std::string> words = {fmt::format("batch {}", row.batch), types_of(grid, row).name()};
+  if (grid.encoder_tokens.size() > 1) words.push_back("encoder " + grouped(row.encoder_tokens));
   if (!spec.model.empty()) {
     words.push_back(spec.model);
   } else {
