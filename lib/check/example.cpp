@@ -33,14 +33,7 @@ Tensor<double> projected(const Tensor<double>& x, Rng& rng) {
 }
 
 AttentionCase recorded_by_kernel(const AttentionProblem& problem) {
-  const AttentionAnswer answer = fast_attention(problem, true, 1);
-  AttentionCase recorded;
-  recorded.problem = problem;
-  recorded.out = answer.out;
-  recorded.weights = answer.weights;
-  recorded.scores = answer.scores;
-  recorded.lse = answer.lse;
-  return recorded;
+  return recorded_answer(problem, fast_attention(problem, true, 1));
 }
 
 // A permutation that leaves no token in its place where there are two or more.

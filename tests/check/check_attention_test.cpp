@@ -83,13 +83,8 @@ TEST(CheckAttention, AllowsTheRoundingOfWhatRecordsAreKeptIn) {
 
 TEST(CheckAttention, RaisesNoFalseAlarmOverAnyRules) {
   for (std::uint64_t seed = 1000; seed < 1200; ++seed) {
-    AttentionCase recorded;
-    recorded.problem = any_problem(seed);
-    const AttentionAnswer answer = fast_attention(recorded.problem, true, 1);
-    recorded.out = answer.out;
-    recorded.weights = answer.weights;
-    recorded.scores = answer.scores;
-    recorded.lse = answer.lse;
+    const AttentionProblem problem = any_problem(seed);
+    AttentionCase recorded = recorded_answer(problem, fast_attention(problem, true, 1));
     for (Index i = recorded.problem.q_len(); i-- > 0;) recorded.perm.push_back(i);
     recorded.out_perm = fast_attention(permuted(recorded.problem, recorded.perm), false, 1).out;
     for (const Check& check : verdict_of(recorded).checks) {
@@ -212,17 +207,12 @@ TEST(CheckAttention, SaysWhichCornerItAssumed) {
 }
 
 // What the kernel gave for a problem, all of it recorded, and for the permuted one.
-AttentionCase all_recorded(AttentionProblem problem) {
-  AttentionCase recorded;
+AttentionCase all_recorded(const AttentionProblem& problem) {
   const AttentionAnswer answer = fast_attention(problem, true, 1);
-  recorded.out = answer.out;
-  recorded.weights = answer.weights;
-  recorded.scores = answer.scores;
-  recorded.lse = answer.lse;
+  AttentionCase recorded = recorded_answer(problem, answer);
   for (Index i = problem.q_len(); i-- > 0;) recorded.perm.push_back(i);
   recorded.out_perm = fast_attention(permuted(problem, recorded.perm), false, 1).out;
   recorded.probe = CausalProbe{problem.k, problem.v, answer.out, problem.kv_len() / 2};
-  recorded.problem = std::move(problem);
   validate(recorded);
   return recorded;
 }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "core/error.h"
 #include "core/text.h"
@@ -56,6 +57,16 @@ void validate_gradient(const AttentionCase& recorded, const Shape& out) {
 }
 
 }  // namespace
+
+AttentionCase recorded_answer(AttentionProblem problem, AttentionAnswer answer) {
+  AttentionCase recorded;
+  recorded.problem = std::move(problem);
+  recorded.out = std::move(answer.out);
+  recorded.weights = std::move(answer.weights);
+  recorded.scores = std::move(answer.scores);
+  recorded.lse = std::move(answer.lse);
+  return recorded;
+}
 
 AttentionProblem permuted(const AttentionProblem& problem, const std::vector<Index>& perm) {
   AttentionProblem result = problem;

@@ -60,6 +60,9 @@ struct AttentionCase {
   StoredTypes stored;
 };
 
+/// The case of an implementation that gave this answer, all of which was recorded.
+AttentionCase recorded_answer(AttentionProblem problem, AttentionAnswer answer);
+
 /// The problem with its tokens in the order `perm`: queries, and keys and values too where there
 /// are as many (self-attention).
 AttentionProblem permuted(const AttentionProblem& problem, const std::vector<Index>& perm);

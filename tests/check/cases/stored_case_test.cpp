@@ -43,26 +43,20 @@ TensorFile file_of(const AttentionCase& recorded, TensorLayout layout) {
 }
 
 AttentionCase all_recorded() {
-  AttentionCase recorded;
-  AttentionProblem& problem = recorded.problem;
-  problem = random_problem({.batch = 2,
-                            .heads = 4,
-                            .kv_heads = 2,
-                            .q_len = 6,
-                            .kv_len = 7,
-                            .head_dim = 4,
-                            .value_dim = 3},
-                           51);
+  AttentionProblem problem = random_problem({.batch = 2,
+                                             .heads = 4,
+                                             .kv_heads = 2,
+                                             .q_len = 6,
+                                             .kv_len = 7,
+                                             .head_dim = 4,
+                                             .value_dim = 3},
+                                            51);
   problem.mask = Tensor<double>({1, 4, 6, 7});
   for (std::size_t n = 0; n < problem.mask->values.size(); ++n) {
     problem.mask->values[n] = n % 5 == 0 ? 0 : 1;
   }
-  const AttentionAnswer answer = fast_attention(problem, true, 1);
-  recorded.out = answer.out;
-  recorded.out_perm = answer.out;
-  recorded.weights = answer.weights;
-  recorded.scores = answer.scores;
-  recorded.lse = answer.lse;
+  AttentionCase recorded = recorded_answer(problem, fast_attention(problem, true, 1));
+  recorded.out_perm = recorded.out;
   recorded.perm = {5, 4, 3, 2, 1, 0};
   return recorded;
 }

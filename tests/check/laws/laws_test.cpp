@@ -14,14 +14,7 @@ using testing::ElementsAre;
 
 // Right in every respect: the reference's own answer as if somebody had recorded it.
 AttentionCase honest_case(const AttentionProblem& problem) {
-  const AttentionAnswer truth = reference_attention(problem, true, 1);
-  AttentionCase recorded;
-  recorded.problem = problem;
-  recorded.out = truth.out;
-  recorded.weights = truth.weights;
-  recorded.scores = truth.scores;
-  recorded.lse = truth.lse;
-  return recorded;
+  return recorded_answer(problem, reference_attention(problem, true, 1));
 }
 
 AttentionProblem causal_problem() {
