@@ -1,5 +1,6 @@
 #include "cli/command_line.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -183,8 +184,27 @@ TEST(CommandLine, ShowTakesNoOperandAway) {
   EXPECT_EQ(e.input, "in.h5");
 }
 
+// A stdin that is no terminal, wherever the test runs.
+class EmptyStdin {
+ public:
+  EmptyStdin() : before_(dup(STDIN_FILENO)) {
+    const int nothing = open("/dev/null", O_RDONLY);
+    dup2(nothing, STDIN_FILENO);
+    close(nothing);
+  }
+  EmptyStdin(const EmptyStdin&) = delete;
+  EmptyStdin& operator=(const EmptyStdin&) = delete;
+  ~EmptyStdin() {
+    dup2(before_, STDIN_FILENO);
+    close(before_);
+  }
+
+ private:
+  int before_;
+};
+
 TEST(CommandLine, OneInputAtMostIsStdin) {
-  if (isatty(STDIN_FILENO) != 0) GTEST_SKIP() << "stdin is a terminal";
+  const EmptyStdin none;
   EXPECT_EQ(refusal({"-i", "-"}), "accepted");
   EXPECT_THAT(refusal({"-i", "-", "--resume", "-"}), HasSubstr("--input and --resume are both -"));
 }

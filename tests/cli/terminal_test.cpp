@@ -2,18 +2,20 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
-#include <stdlib.h>  // NOLINT: setenv and posix_openpt
+#include <stdlib.h>  // NOLINT: setenv
 #include <unistd.h>
 
 #include <map>
 #include <string>
 #include <vector>
 
+#include "support/pseudo_terminal.h"
+
 namespace attn::cli {
 namespace {
 
 // The environment that these tests change, put back at their end.
-class TerminalTest : public testing::Test {
+class TerminalTest : public ::testing::Test {
  protected:
   void SetUp() override {
     for (const char* name :
@@ -30,16 +32,12 @@ class TerminalTest : public testing::Test {
     for (const auto& [name, value] : before_) setenv(name.c_str(), value.c_str(), 1);
     for (const int end : pipe_) close(end);
     if (pty_ >= 0) close(pty_);
-    if (master_ >= 0) close(master_);
   }
   static void set(const char* name, const char* value) { setenv(name, value, 1); }
 
   // One end of a pseudo-terminal; negative where the machine has none.
   int pty() {
-    master_ = posix_openpt(O_RDWR | O_NOCTTY);
-    if (master_ < 0 || grantpt(master_) != 0 || unlockpt(master_) != 0) return -1;
-    const char* name = ptsname(master_);
-    pty_ = name == nullptr ? -1 : open(name, O_RDWR | O_NOCTTY);
+    if (!screen_.path().empty()) pty_ = open(screen_.path().c_str(), O_RDWR | O_NOCTTY);
     return pty_;
   }
   int log() const { return pipe_[1]; }
@@ -48,7 +46,7 @@ class TerminalTest : public testing::Test {
   std::map<std::string, std::string> before_;
   std::vector<std::string> names_;
   int pipe_[2] = {-1, -1};
-  int master_ = -1;
+  testing::PseudoTerminal screen_;
   int pty_ = -1;
 };
 

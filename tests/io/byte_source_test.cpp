@@ -12,6 +12,7 @@
 
 #include "core/error.h"
 #include "support/process.h"
+#include "support/pseudo_terminal.h"
 
 namespace attn {
 namespace {
@@ -82,13 +83,10 @@ TEST_F(ByteSourceTest, SaysWhatIsWrong) {
 }
 
 TEST_F(ByteSourceTest, RefusesATerminal) {
-  const int terminal = posix_openpt(O_RDWR | O_NOCTTY);
-  if (terminal < 0 || grantpt(terminal) != 0 || unlockpt(terminal) != 0) {
-    GTEST_SKIP() << "needs a pseudo terminal";
-  }
-  const std::string path = ptsname(terminal);
+  const testing::PseudoTerminal terminal;
+  const std::string& path = terminal.path();
+  if (path.empty()) GTEST_SKIP() << "needs a pseudo terminal";
   EXPECT_EQ(complaint<UsageError>(path), path + ": refusing to read from a terminal");
-  close(terminal);
 }
 
 TEST_F(ByteSourceTest, ForgottenBytesComeBack) {

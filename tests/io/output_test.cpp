@@ -17,6 +17,7 @@
 #include "core/error.h"
 #include "io/temporary_file.h"
 #include "support/process.h"
+#include "support/pseudo_terminal.h"
 
 namespace attn {
 namespace {
@@ -132,15 +133,12 @@ TEST_F(OutputTest, TheInputIsNotReplaced) {
 }
 
 TEST_F(OutputTest, TerminalIsRefused) {
-  const int terminal = posix_openpt(O_RDWR | O_NOCTTY);
-  if (terminal < 0 || grantpt(terminal) != 0 || unlockpt(terminal) != 0) {
-    GTEST_SKIP() << "needs a pseudo terminal";
-  }
-  const std::string path = ptsname(terminal);
+  const testing::PseudoTerminal terminal;
+  const std::string& path = terminal.path();
+  if (path.empty()) GTEST_SKIP() << "needs a pseudo terminal";
   const std::string words = path + ": refusing to write binary data to a terminal";
   EXPECT_EQ(complaint<UsageError>([&] { check_output(path); }), words);
   EXPECT_EQ(complaint<UsageError>([&] { write_output(path, "x"); }), words);
-  close(terminal);
 }
 
 TEST_F(OutputTest, InterruptRemovesTheTemporaryFile) {
